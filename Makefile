@@ -1,0 +1,46 @@
+# make run and make test, each complete: what they need goes into .venv, once. All paths are relative, so a
+# checkout under a path with blanks works too.
+
+PY := .venv/bin/python
+.DELETE_ON_ERROR:
+.PHONY: help run test check format clean
+
+help:
+	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
+	@echo "make test      lint, types, import rules and all tests; ARGS goes to pytest, as in  make test ARGS='-k mask'"
+	@echo "make check     the same without the tests"
+	@echo "make format    let ruff format and mend"
+	@echo "make clean     remove .venv and the caches"
+	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
+
+run: .venv/.app
+	@exec $(PY) app.py $(ARGS)
+
+check: .venv/.dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports --no-logo
+
+test: check
+	CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
+
+format: .venv/.dev
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# Each stamp is touched only after its step went through, so that an interrupted one is done again.
+.venv/.made:
+	python="$$(sh tools/python.sh)" && "$$python" -m venv .venv
+	@touch $@
+
+.venv/.app: requirements.txt .venv/.made
+	$(PY) -m pip install --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.app
+	$(PY) -m pip install --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
