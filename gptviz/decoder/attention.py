@@ -1,0 +1,164 @@
+"""The one attention function, registered with transformers: a mask rule per layer; scores and weights on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+from gptviz.decoder.errors import UserError
+
+NAME = "gptviz"
+DIRECTIONS = ("causal", "none", "wrong_way")
+Observer = Callable[[int, Tensor, Tensor], None]
+
+
+@dataclass(frozen=True)
+class MaskRule:
+    """Which keys a query may see, layer by layer.
+
+    `direction` is the pattern of the *open* layers: "causal", "none" or "wrong_way". `layers` names the open
+    layers (None: every layer); all the others stay causal.
+    """
+
+    direction: str = "causal"
+    layers: frozenset[int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(DIRECTIONS)}.')
+
+    def pattern(self, layer: int) -> str:
+        """The pattern of one layer: "causal", "none" or "wrong_way"."""
+        return self.direction if self.layers is None or layer in self.layers else "causal"
+
+    @property
+    def is_causal(self) -> bool:
+        """True when no layer reads the future."""
+        return self.direction == "causal" or self.layers == frozenset()
+
+
+CAUSAL = MaskRule()
+
+
+def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu", window: int | None = None) -> Tensor:
+    """Which key each query may read: bool [Tq, Tk].
+
+    The last query is the last key (bottom-right alignment), so that one cached query sees every earlier key.
+    `window` narrows the pattern to the nearest keys, for models with sliding-window layers.
+    """
+    query = torch.arange(Tk - Tq, Tk, device=device)[:, None]  # [Tq, 1]
+    key = torch.arange(Tk, device=device)[None, :]  # [1, Tk]
+    if pattern == "causal":
+        seen = key <= query  # [Tq, Tk]
+    elif pattern == "wrong_way":
+        seen = key >= query
+    else:
+        seen = torch.ones(Tq, Tk, dtype=torch.bool, device=device)
+    return seen if window is None else seen & ((query - key).abs() < window)
+
+
+class Lens:
+    """What one request asks of the attention: its mask rule, whom to show the weights, and the rows' real lengths.
+
+    It travels as a keyword argument of the forward call, so that two requests never share state.
+    """
+
+    def __init__(
+        self,
+        rule: MaskRule = CAUSAL,
+        observe: Observer | None = None,
+        observed: Iterable[int] | None = None,
+        lengths: Tensor | None = None,
+        residual: bool = False,
+    ) -> None:
+        self.rule = rule
+        self.observe = observe
+        self.observed = None if observed is None else frozenset(observed)
+        self.lengths = lengths  # [B], only where rows are padded on the right
+        self.residual: list[Tensor] | None = [] if residual else None  # L + 1 tensors [B, T, d]
+        self.visited: set[int] = set()
+
+    def watches(self, layer: int) -> bool:
+        """True when the scores and weights of this layer are wanted."""
+        return self.observe is not None and (self.observed is None or layer in self.observed)
+
+    def mask(self, layer: int, Tq: int, Tk: int, device: torch.device, window: int | None) -> Tensor:
+        """What each query may read in this layer: bool [1, 1, Tq, Tk], or [B, 1, Tq, Tk] with padded rows."""
+        seen = allowed(self.rule.pattern(layer), Tq, Tk, device, window)[None, None]  # [1, 1, Tq, Tk]
+        if self.lengths is None:
+            return seen
+        key = torch.arange(Tk, device=device)
+        real = key < self.lengths[:, None]  # [B, Tk]
+        # A padded query reads itself only: an empty row would be NaN, and 0 * NaN would reach the real rows.
+        itself = (key[None, :] == torch.arange(Tk - Tq, Tk, device=device)[:, None])[None, None]  # [1, 1, Tq, Tk]
+        padded_query = ~real[:, Tk - Tq :]  # [B, Tq]
+        return (seen & real[:, None, None, :]) | (itself & padded_query[:, None, :, None])  # [B, 1, Tq, Tk]
+
+
+def attention(
+    module: nn.Module,
+    query: Tensor,  # [B, h, Tq, d_k]
+    key: Tensor,  # [B, h_kv, Tk, d_k]
+    value: Tensor,  # [B, h_kv, Tk, d_k]
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    lens: Lens | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """Attention as every transformers decoder calls it; returns ([B, Tq, h, d_k], None).
+
+    With nothing to show it is the library's own scaled_dot_product_attention, bit for bit. A watched layer goes
+    through scores, mask and softmax in plain sight, in float32.
+    """
+    lens = Lens() if lens is None else lens
+    layer = int(getattr(module, "layer_idx", 0))
+    lens.visited.add(layer)
+    Tq, Tk = query.shape[-2], key.shape[-2]
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    window = sliding_window if sliding_window is not None and sliding_window < Tk else None
+    if not lens.watches(layer) and softcap is None:
+        mask, is_causal = _library_mask(lens, layer, Tq, Tk, query.device, window)
+        dropout = kwargs.get("dropout", 0.0)
+        output, _ = sdpa_attention_forward(
+            module, query, key, value, mask, dropout=dropout, scaling=scaling, is_causal=is_causal
+        )
+        return output, None
+    groups = query.shape[1] // key.shape[1]
+    if groups > 1:  # grouped-query heads: each key/value head serves `groups` query heads
+        key = key.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
+        value = value.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
+    scores = (query @ key.transpose(-2, -1)).float() * scaling  # [B, h, Tq, Tk]
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    seen = lens.mask(layer, Tq, Tk, query.device, window)  # [1 or B, 1, Tq, Tk]
+    weights = scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)  # [B, h, Tq, Tk]
+    if lens.watches(layer) and lens.observe is not None:
+        lens.observe(layer, scores, weights)
+    return (weights.to(value.dtype) @ value).transpose(1, 2).contiguous(), None  # [B, Tq, h, d_k]
+
+
+def _library_mask(
+    lens: Lens, layer: int, Tq: int, Tk: int, device: torch.device, window: int | None
+) -> tuple[Tensor | None, bool]:
+    """The mask as the library's function wants it: none at all where `is_causal` or its absence says the same."""
+    if lens.lengths is None and window is None:
+        pattern = lens.rule.pattern(layer)
+        # `is_causal` aligns top-left: right for a whole prompt, wrong for a chunk that continues a cache.
+        if pattern == "none" or (pattern == "causal" and (Tq == Tk or Tq == 1)):
+            return None, pattern == "causal" and Tq == Tk
+    return lens.mask(layer, Tq, Tk, device, window), False
+
+
+def register() -> None:
+    """Make the function known to transformers as `attn_implementation="gptviz"`; calling it twice does no harm."""
+    AttentionInterface.register(NAME, attention)
+    # The whole mask is ours: the library builds none.
+    AttentionMaskInterface.register(NAME, lambda *args, **kwargs: None)

@@ -1,0 +1,340 @@
+"""Decoder: run a prompt, a batch of prompts, or a stream of new tokens, with a cache or without."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrainedModel
+
+from gptviz.decoder import attention
+from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
+from gptviz.decoder.errors import UserError
+from gptviz.decoder.probe import final_norm, find_layers, verify
+from gptviz.decoder.tokens import Tokenizer
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a model: L layers, h heads, d width, C context, V vocabulary; tied weights counted once."""
+
+    layers: int
+    heads: int
+    kv_heads: int
+    width: int
+    head_width: int
+    context: int
+    vocabulary: int
+    parameters: int
+    tied: bool
+
+
+@dataclass
+class LayerAttention:
+    """One layer's attention, [h, T, T] each, float32: scores before the mask, weights after mask and softmax."""
+
+    scores: Tensor
+    weights: Tensor
+
+
+@dataclass
+class Run:
+    """What one forward pass gave: logits [T, V] in float32 (or [1, V]), and what was asked to be kept."""
+
+    ids: list[int]
+    logits: Tensor
+    rule: MaskRule = CAUSAL
+    residual: Tensor | None = None  # [L+1, T, d]: after the embedding and after each block, before the final norm
+    attention: dict[int, LayerAttention] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One generated token: its id, the logits [V] it was chosen from, and what the step cost."""
+
+    index: int
+    id: int
+    logits: Tensor | None
+    positions: int  # token positions run through the model in this step
+    seconds: float
+    cache_bytes: int
+
+
+class Decoder:
+    """A decoder-only model with its tokenizer on one device, ready to be looked into.
+
+    Safe for concurrent callers: whatever a request asks for travels with its own forward call.
+    """
+
+    def __init__(self, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str, source: str) -> None:
+        attention.register()
+        self.model, self.tokenizer, self.name, self.source = model.eval(), tokenizer, name, source
+        self.layers = find_layers(model)
+        verify(model, self.layers)
+        self.shape = _shape(model)
+        self.norm = final_norm(model, self.layers)
+        for layer in self.layers:
+            layer.register_forward_hook(_keep_residual, with_kwargs=True)
+        self._plain_head = self._head_is_plain()
+
+    @classmethod
+    def load(
+        cls, folder: Path, *, name: str = "", source: str = "", device: str = "auto", dtype: str = "float32"
+    ) -> Decoder:
+        """Load a checkpoint folder in the library's format. UserError where it cannot be used."""
+        target, kind = pick_device(device), pick_dtype(dtype)
+        if kind is torch.float32:  # a TF32 product keeps 10 bits: enough to break every equality shown here
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        try:
+            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(
+                folder, config=config, dtype=kind, local_files_only=True, use_safetensors=True
+            )
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(f"{name or folder} could not be loaded: {_first_line(error)}") from error
+        tokenizer = Tokenizer.from_folder(Path(folder))
+        return cls(model.to(target), tokenizer, name=name or Path(folder).name, source=source)
+
+    @classmethod
+    def from_model(
+        cls, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str = "", source: str = "memory"
+    ) -> Decoder:
+        """Wrap a model that is already in memory."""
+        return cls(model, tokenizer, name=name or str(model.config.model_type), source=source)
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.model.dtype
+
+    # Running
+
+    @torch.inference_mode()
+    def run(
+        self,
+        ids: Sequence[int],
+        *,
+        rule: MaskRule = CAUSAL,
+        capture: Iterable[int] = (),
+        residual: bool = False,
+        last_only: bool = False,
+        observe: Observer | None = None,
+    ) -> Run:
+        """One forward pass over T tokens.
+
+        `capture` names the layers whose scores and weights are kept; `observe(layer, scores, weights)` ([h, T, T]
+        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. UserError on bad ids.
+        """
+        ids = self.check_ids(ids)
+        kept: dict[int, LayerAttention] = {}
+        wanted = {self.check_layer(layer) for layer in capture}
+
+        def look(layer: int, scores: Tensor, weights: Tensor) -> None:
+            if layer in wanted:
+                kept[layer] = LayerAttention(scores[0], weights[0])
+            if observe is not None:
+                observe(layer, scores[0], weights[0])
+
+        watching = observe is not None or bool(wanted)
+        lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual)
+        logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
+        stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
+        return Run(ids, logits, rule, stream, kept)
+
+    @torch.inference_mode()
+    def batch(
+        self,
+        rows: Sequence[Sequence[int]],
+        *,
+        rule: MaskRule = CAUSAL,
+        residual: bool = False,
+    ) -> list[Run]:
+        """One forward pass over B rows of any lengths; each row's Run is what the row alone would give.
+
+        Rows are padded on the right, where positions stay what they are, and no query reads a padded key.
+        """
+        checked = [self.check_ids(row) for row in rows]
+        lengths = [len(row) for row in checked]
+        T = max(lengths)
+        padded = torch.tensor([row + [0] * (T - len(row)) for row in checked])  # [B, T]
+        sizes = None if min(lengths) == T else torch.tensor(lengths, device=self.device)
+        lens = Lens(rule, lengths=sizes, residual=residual)
+        logits = self._forward(padded, lens)  # [B, T, V]
+        stream = torch.stack(lens.residual, dim=1).cpu() if lens.residual else None  # [B, L+1, T, d]
+        return [
+            Run(row, logits[b, : len(row)], rule, None if stream is None else stream[b, :, : len(row)])
+            for b, row in enumerate(checked)
+        ]
+
+    def stream(
+        self,
+        ids: Sequence[int],
+        choose: Callable[[Tensor], int],
+        *,
+        max_new_tokens: int,
+        use_cache: bool = True,
+        keep_logits: bool = True,
+    ) -> Iterator[Step]:
+        """Generate token by token; `choose` turns the logits [V] (float32) into the next id.
+
+        Stops after `max_new_tokens` or at the end of the context. Without a cache the whole text runs again
+        for each token; with it, the prompt runs once and each later step runs one position.
+        """
+        text = self.check_ids(ids)
+        room = min(max_new_tokens, self.shape.context - len(text))
+        cache = DynamicCache() if use_cache else None
+        fresh = text
+        for index in range(room):
+            begin = time.perf_counter()
+            logits = self.step(fresh, cache)  # [V]
+            chosen = int(choose(logits))
+            seconds = time.perf_counter() - begin
+            yield Step(index, chosen, logits if keep_logits else None, len(fresh), seconds, cache_bytes(cache))
+            text = [*text, chosen]
+            fresh = [chosen] if use_cache else text
+
+    @torch.inference_mode()
+    def step(self, fresh: Sequence[int], cache: DynamicCache | None) -> Tensor:
+        """Run the fresh tokens after whatever the cache holds; the logits [V] of the last one, float32 on the CPU."""
+        return self._forward(torch.tensor([list(fresh)]), Lens(), last_only=True, cache=cache)[0, -1]
+
+    def _forward(
+        self, ids: Tensor, lens: Lens, *, last_only: bool = False, cache: DynamicCache | None = None
+    ) -> Tensor:
+        keep: dict[str, Any] = {"logits_to_keep": 1} if last_only else {}
+        if cache is not None:
+            keep["cache"] = cache
+        output = self.model(ids.to(self.device), use_cache=cache is not None, lens=lens, **keep)
+        return output.logits.float().cpu()  # [B, T or 1, V]
+
+    # Parts
+
+    @torch.inference_mode()
+    def head(self, x: Tensor) -> Tensor:
+        """Final norm and LM head on residual vectors [..., d]: logits [..., V], float32 on the CPU.
+
+        UserError for a model that does more to its logits than that.
+        """
+        if not self._plain_head:
+            raise UserError(
+                f"{self.name} changes its logits after the LM head, so a layer's vector cannot be read alone."
+            )
+        return self._head(x)
+
+    def _head(self, x: Tensor) -> Tensor:
+        output = self.model.get_output_embeddings()(self.norm(x.to(self.device, self.dtype)))
+        return output.float().cpu()
+
+    @torch.inference_mode()
+    def embed(self, ids: Sequence[int]) -> Tensor:
+        """The token table's rows [T, d] for these ids, positions not added, on the CPU."""
+        return self.model.get_input_embeddings()(torch.tensor(self.check_ids(ids), device=self.device)).cpu()
+
+    def _head_is_plain(self) -> bool:
+        run = self.run([0, 1, 2], residual=True)
+        assert run.residual is not None
+        with torch.inference_mode():
+            difference = (self._head(run.residual[-1]) - run.logits).abs().max()
+        return bool(
+            difference <= 1e-4 * run.logits.abs().max().clamp(min=1.0) * (1 if self.dtype is torch.float32 else 300)
+        )
+
+    # Limits
+
+    def check_ids(self, ids: Sequence[int]) -> list[int]:
+        """The ids as a plain list. UserError when there are none, too many, or one is outside the vocabulary."""
+        ids = [int(i) for i in ids]
+        if not ids:
+            raise UserError("The text has no token; a model needs at least one to continue from.")
+        if len(ids) > self.shape.context:
+            raise UserError(
+                f"The text has {len(ids):,} tokens; {self.name} reads at most {self.shape.context:,} at once."
+            )
+        for i in ids:
+            if not 0 <= i < self.shape.vocabulary:
+                raise UserError(f"Token id {i} does not exist; ids run from 0 to {self.shape.vocabulary - 1:,}.")
+        return ids
+
+    def check_layer(self, layer: int) -> int:
+        """The layer, if the model has it. UserError otherwise."""
+        return _within("layer", layer, self.shape.layers, self.name)
+
+    def check_head(self, head: int) -> int:
+        """The head, if the model has it. UserError otherwise."""
+        return _within("head", head, self.shape.heads, self.name)
+
+
+def cache_bytes(cache: DynamicCache | None) -> int:
+    """The bytes that the cache's key and value tensors really hold."""
+    if cache is None:
+        return 0
+    tensors = [t for layer in cache.layers if layer.is_initialized for t in (layer.keys, layer.values)]
+    return sum(t.numel() * t.element_size() for t in tensors)
+
+
+def pick_device(device: str) -> torch.device:
+    """ "auto" is CUDA where there is one, then MPS, then the CPU. UserError for a device that is not there."""
+    if device == "auto":
+        usable = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        return torch.device(usable)
+    with suppress(RuntimeError, AssertionError):
+        torch.empty(1, device=device)
+        return torch.device(device)
+    raise UserError(f'device is "{device}", which this machine does not have; use auto, cpu, cuda or mps.')
+
+
+def pick_dtype(dtype: str) -> torch.dtype:
+    """The torch dtype of that name. UserError for any other name."""
+    if dtype not in DTYPES:
+        raise UserError(f'dtype is "{dtype}"; it must be one of {", ".join(DTYPES)}.')
+    return DTYPES[dtype]
+
+
+def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+    lens = kwargs.get("lens")
+    if lens is None or lens.residual is None:
+        return
+    if not lens.residual:  # the first block's input is the embedding
+        lens.residual.append((args[0] if args else kwargs["hidden_states"]).float())
+    lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
+
+
+def _shape(model: PreTrainedModel) -> Shape:
+    config = model.config.get_text_config(decoder=True)
+    missing = [f for f in ("num_attention_heads", "hidden_size", "max_position_embeddings") if not hasattr(config, f)]
+    if missing:
+        raise UserError(f'The architecture "{config.model_type}" states no {missing[0]}, so gptviz cannot show it.')
+    heads, width = config.num_attention_heads, config.hidden_size
+    tokens, out = model.get_input_embeddings(), model.get_output_embeddings()
+    return Shape(
+        layers=config.num_hidden_layers,
+        heads=heads,
+        kv_heads=getattr(config, "num_key_value_heads", None) or heads,
+        width=width,
+        head_width=getattr(config, "head_dim", None) or width // heads,
+        context=config.max_position_embeddings,
+        vocabulary=tokens.weight.shape[0],
+        parameters=sum(p.numel() for p in model.parameters()),
+        tied=out.weight.data_ptr() == tokens.weight.data_ptr(),
+    )
+
+
+def _within(what: str, value: int, count: int, name: str) -> int:
+    if not 0 <= value < count:
+        raise UserError(f"{what} is {value}; {name} has {what}s 0 to {count - 1}.")
+    return int(value)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0][:200]
