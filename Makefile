@@ -42,5 +42,5 @@ clean:
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.app
-	$(PY) -m pip install --disable-pip-version-check -r requirements-dev.txt
+	$(PY) -m pip install -q --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
