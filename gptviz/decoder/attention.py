@@ -46,6 +46,16 @@ class MaskRule:
 CAUSAL = MaskRule()
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """What one layer's attention was given: query [h, T, d_k], key and value [h_kv, T, d_k], and its scaling."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    scaling: float
+
+
 def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu", window: int | None = None) -> Tensor:
     """Which key each query may read: bool [Tq, Tk].
 
@@ -76,12 +86,14 @@ class Lens:
         observed: Iterable[int] | None = None,
         lengths: Tensor | None = None,
         residual: bool = False,
+        inputs: Iterable[int] = (),
     ) -> None:
         self.rule = rule
         self.observe = observe
         self.observed = None if observed is None else frozenset(observed)
         self.lengths = lengths  # [B], only where rows are padded on the right
         self.residual: list[Tensor] | None = [] if residual else None  # L + 1 tensors [B, T, d]
+        self.inputs: dict[int, Inputs | None] = dict.fromkeys(inputs)  # filled for the layers asked for
         self.visited: set[int] = set()
 
     def watches(self, layer: int) -> bool:
@@ -124,6 +136,8 @@ def attention(
     Tq, Tk = query.shape[-2], key.shape[-2]
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     window = sliding_window if sliding_window is not None and sliding_window < Tk else None
+    if layer in lens.inputs:
+        lens.inputs[layer] = Inputs(query[0], key[0], value[0], scaling)
     if not lens.watches(layer) and softcap is None:
         mask, is_causal = _library_mask(lens, layer, Tq, Tk, query.device, window)
         dropout = kwargs.get("dropout", 0.0)

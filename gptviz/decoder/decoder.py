@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrainedModel
 
 from gptviz.decoder import attention
-from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
+from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.probe import final_norm, find_layers, verify
 from gptviz.decoder.tokens import Tokenizer
@@ -54,6 +54,7 @@ class Run:
     rule: MaskRule = CAUSAL
     residual: Tensor | None = None  # [L+1, T, d]: after the embedding and after each block, before the final norm
     attention: dict[int, LayerAttention] = field(default_factory=dict)
+    inputs: dict[int, Inputs] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,10 +131,12 @@ class Decoder:
         residual: bool = False,
         last_only: bool = False,
         observe: Observer | None = None,
+        inputs: Iterable[int] = (),
     ) -> Run:
         """One forward pass over T tokens.
 
-        `capture` names the layers whose scores and weights are kept; `observe(layer, scores, weights)` ([h, T, T]
+        `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
+        are; `observe(layer, scores, weights)` ([h, T, T]
         each) sees every layer in turn and keeps nothing, which is what a long prompt needs. UserError on bad ids.
         """
         ids = self.check_ids(ids)
@@ -147,10 +150,11 @@ class Decoder:
                 observe(layer, scores[0], weights[0])
 
         watching = observe is not None or bool(wanted)
-        lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual)
+        lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual, inputs=inputs)
         logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
-        return Run(ids, logits, rule, stream, kept)
+        given = {layer: found for layer, found in lens.inputs.items() if found is not None}
+        return Run(ids, logits, rule, stream, kept, given)
 
     @torch.inference_mode()
     def batch(
@@ -207,7 +211,12 @@ class Decoder:
     @torch.inference_mode()
     def step(self, fresh: Sequence[int], cache: DynamicCache | None) -> Tensor:
         """Run the fresh tokens after whatever the cache holds; the logits [V] of the last one, float32 on the CPU."""
-        return self._forward(torch.tensor([list(fresh)]), Lens(), last_only=True, cache=cache)[0, -1]
+        return self.step_rows([fresh], cache)[0]
+
+    @torch.inference_mode()
+    def step_rows(self, fresh: Sequence[Sequence[int]], cache: DynamicCache | None) -> Tensor:
+        """Like `step` for B rows of equal length that continue the B rows of one cache: logits [B, V]."""
+        return self._forward(torch.tensor([list(row) for row in fresh]), Lens(), last_only=True, cache=cache)[:, -1]
 
     def _forward(
         self, ids: Tensor, lens: Lens, *, last_only: bool = False, cache: DynamicCache | None = None
