@@ -1,0 +1,201 @@
+"""What the mask keeps out: how far a changed token reaches, layer by layer, and what attention weighs on the future.
+
+Every zero here is an exact one. Two runs are compared bit by bit, so they always have the same shape: a matrix
+product may round a row differently in a larger or smaller batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gptviz.decoder.attention import CAUSAL, MaskRule
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
+
+MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
+TOKENS_AT_ONCE = 512  # tokens in one batched forward pass; more would only take more memory
+REPLACEMENT = " the"
+SPARE = " a of and in to"  # where the replacement already stands, the first of these is used
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """What moved when one token was replaced: residual stream [L+1, T] and logits [T], largest |Δ| each."""
+
+    position: int
+    replaced: int
+    replacement: int
+    change: Tensor
+    logit_change: Tensor
+
+
+def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule:
+    """The mask rule an endpoint was asked for; no layer named and a direction other than causal opens every layer.
+
+    UserError for a layer the model does not have, and for open layers with direction "causal": that opens nothing,
+    and its row of zeros would read as an all-clear.
+    """
+    MaskRule(direction)  # refuses an unknown direction first
+    for layer in open_layers:
+        if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < layers:
+            raise UserError(f"open_layers holds {layer!r}; layers are whole numbers from 0 to {layers - 1}.")
+    chosen = sorted(set(open_layers))
+    if direction == "causal" and chosen:
+        raise UserError(
+            f'open_layers is {chosen} but direction is "causal", which opens nothing; use "none" or "wrong_way".'
+        )
+    return MaskRule(direction, frozenset(chosen) if chosen else None)
+
+
+def one_token(decoder: Decoder, text: str, name: str = "replacement") -> int:
+    """The id of a text that is exactly one token. UserError otherwise."""
+    ids = decoder.tokenizer.encode(text, begin=False) if len(text) <= 200 else []
+    if len(ids) != 1:
+        count = f"{len(ids)} tokens" if ids or not text else "too long"
+        raise UserError(f'{name} is "{text[:40]}", which is {count} in this vocabulary; it must be exactly one token.')
+    return ids[0]
+
+
+def replaced(decoder: Decoder, ids: Sequence[int], positions: Sequence[int], new: int) -> list[int]:
+    """The ids with other tokens at these positions: `new`, or a spare word where `new` already stands."""
+    spare = next(i for i in decoder.tokenizer.encode(SPARE, begin=False) if i != new)
+    chosen = set(positions)
+    return [(spare if i == new else new) if t in chosen else i for t, i in enumerate(ids)]
+
+
+def check_position(position: int, T: int) -> int:
+    """The position from 0 to T-1; -1 means the last. UserError for any other."""
+    if not -1 <= position < T:
+        raise UserError(f"position is {position}; the text has {T} tokens, so use 0 to {T - 1}, or -1 for the last.")
+    return T - 1 if position == -1 else int(position)
+
+
+def contamination(decoder: Decoder, ids: list[int], position: int, new: int, rule: MaskRule = CAUSAL) -> Contamination:
+    """Replace the token at `position` and see what moves: largest |Δ| after the embedding and after each layer."""
+    edited = replaced(decoder, ids, [position], new)
+    before = decoder.run(ids, rule=rule, residual=True)
+    after = decoder.run(edited, rule=rule, residual=True)
+    assert before.residual is not None
+    assert after.residual is not None
+    change = finite((after.residual - before.residual).abs().amax(-1), decoder)  # [L+1, T]
+    logit_change = finite((after.logits - before.logits).abs().amax(-1), decoder)  # [T]
+    return Contamination(position, ids[position], edited[position], change, logit_change)
+
+
+def leaked_mass(decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
+    """The share of each head's weight that lies on keys to the right of their query, mean over queries: [L, h]."""
+    shape = decoder.shape
+    mass = torch.zeros(shape.layers, shape.heads)
+
+    def look(layer: int, _: Tensor, weights: Tensor) -> None:  # [h, T, T]
+        mass[layer] = weights.triu(1).sum(-1).mean(-1).cpu()  # [h]
+
+    decoder.run(ids, rule=rule, observe=look, last_only=True)
+    return mass
+
+
+def moved(decoder: Decoder, ids: list[int], edited: Sequence[Sequence[int]], rule: MaskRule) -> Tensor:
+    """Largest |Δ| of the logits for each of N edits of the same length, at every position: [N, T].
+
+    Each edited row is compared with an unedited one at the same place of an equally shaped batch, so that a zero
+    is exact.
+    """
+    T = len(ids)
+    size = max(1, min(len(edited), TOKENS_AT_ONCE // T))
+    before = _logits(decoder, [ids] * size, rule)  # [B, T, V]
+    rows = []
+    for start in range(0, len(edited), size):
+        part = list(edited[start : start + size])
+        after = _logits(decoder, part + [ids] * (size - len(part)), rule)  # [B, T, V]
+        rows.append(after.sub_(before).abs_().amax(-1)[: len(part)])  # [b, T]
+    return finite(torch.cat(rows), decoder)
+
+
+def influence(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, new: int | None = None) -> Tensor:
+    """How far output i moves when token j is replaced, largest |Δ| of the logits: [T, T], rows are outputs.
+
+    UserError for more than 64 tokens, because the model runs once for each.
+    """
+    T = len(ids)
+    check_length(T, "the influence matrix")
+    word = one_token(decoder, REPLACEMENT) if new is None else new
+    return moved(decoder, ids, [replaced(decoder, ids, [j], word) for j in range(T)], rule).T  # [T outputs, T edits]
+
+
+def check_length(T: int, what: str) -> None:
+    """UserError for a text too long for what runs the model once per token."""
+    if T > MOST_TOKENS:
+        raise UserError(
+            f"The text has {T} tokens; {what} runs the model once per token, so it takes at most {MOST_TOKENS}."
+        )
+
+
+def surprisal(logits: Tensor, ids: Sequence[int]) -> Tensor:
+    """-ln p of each true next token, in nats: [T-1], float64, from logits [T, V]."""
+    target = torch.tensor(ids[1:], dtype=torch.long)  # [T-1]
+    chances = logits[:-1].double().log_softmax(-1)  # [T-1, V]
+    return -chances.gather(-1, target[:, None])[:, 0]
+
+
+def mask_payload(
+    decoder: Decoder, ids: list[int], open_layers: Sequence[int], direction: str, position: int, replacement: str
+) -> dict[str, object]:
+    """What /mask answers: contamination map, logit change, loss with and without the mask, leaked weight per head."""
+    rule = rule_of(open_layers, direction, decoder.shape.layers)
+    found = contamination(decoder, ids, check_position(position, len(ids)), one_token(decoder, replacement), rule)
+    causal = surprisal(decoder.run(ids).logits, ids)
+    changed = causal if rule.is_causal else surprisal(decoder.run(ids, rule=rule).logits, ids)
+    token = decoder.tokenizer.token
+    return {
+        "tokens": [token(i).as_json() for i in ids],
+        "position": found.position,
+        "replaced": token(found.replaced).as_json(),
+        "replacement": token(found.replacement).as_json(),
+        "open_layers": opened(rule, decoder.shape.layers),
+        "direction": direction,
+        "change": numbers(found.change),
+        "logit_change": numbers(found.logit_change),
+        "loss": {"causal": numbers(causal), "changed": numbers(changed)},
+        "leaked": numbers(leaked_mass(decoder, ids, rule)),
+    }
+
+
+def influence_payload(
+    decoder: Decoder, ids: list[int], open_layers: Sequence[int], direction: str
+) -> dict[str, object]:
+    """What /influence answers: `matrix[i][j]` is how far output i moves when token j is replaced."""
+    rule = rule_of(open_layers, direction, decoder.shape.layers)
+    return {
+        "tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)],
+        "matrix": numbers(influence(decoder, ids, rule)),
+        "open_layers": opened(rule, decoder.shape.layers),
+        "direction": direction,
+    }
+
+
+def opened(rule: MaskRule, layers: int) -> list[int]:
+    """The layers that are not causal under this rule."""
+    return [layer for layer in range(layers) if rule.pattern(layer) != "causal"]
+
+
+def numbers(values: Tensor) -> list:
+    """Nested lists of floats with six digits: short in JSON, and nothing but zero becomes zero."""
+    if values.dim() > 1:
+        return [numbers(row) for row in values]
+    return [float(f"{value:.6g}") for value in values.tolist()]
+
+
+def finite(values: Tensor, decoder: Decoder) -> Tensor:
+    """The values, if all are finite. UserError otherwise: a difference of infinities proves nothing."""
+    if not torch.isfinite(values).all():
+        kind = str(decoder.dtype).removeprefix("torch.")
+        raise UserError(f"{decoder.name} overflows in {kind}, so its runs cannot be compared; load it in float32.")
+    return values
+
+
+def _logits(decoder: Decoder, rows: Sequence[Sequence[int]], rule: MaskRule) -> Tensor:
+    return torch.stack([run.logits for run in decoder.batch(rows, rule=rule)])  # [B, T, V]
