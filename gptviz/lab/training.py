@@ -128,7 +128,7 @@ def score(run: Run, count: int = 5) -> Scored:
         for t, target in enumerate(targets)
     ]
     loss = float(nats.mean())
-    return Scored(predictions, loss, math.exp(loss))
+    return Scored(predictions, loss, math.exp(min(loss, 700.0)))  # e^710 is too large for a float
 
 
 # The mistakes
