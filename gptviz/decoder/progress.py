@@ -66,8 +66,10 @@ def explain(error: BaseException) -> str:
             return f"{_name(error)} may not be written or read by this user"
         if error.errno is not None and error.strerror:
             return f"{_name(error)}: {error.strerror.lower()}"
-    first = next(iter(str(error).strip().splitlines()), "")
-    return (first or type(error).__name__)[:200].rstrip(".")
+    if "No space left on device" in str(error):  # safetensors and pip pass the system's words on
+        return "the disk is full"
+    first = next(iter(str(error).strip().splitlines()), "").partition(". ")[0]
+    return (first or type(error).__name__)[:300].rstrip(".")
 
 
 def _name(error: OSError) -> str:

@@ -6,7 +6,7 @@ A source that fails says why in one sentence, which is kept as a note, and the n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gptviz.decoder import catalogue, checkpoint, kept
@@ -34,35 +34,34 @@ def locate(name_or_folder: str | Path, *, offline: bool = False, progress: Repor
     `offline` forbids every network request; `progress` is called with each `Progress`, from the thread of the
     caller. UserError, with one sentence, when the name means nothing or no source can give the model.
     """
-    return _locate(name_or_folder, Hub(offline=offline), progress or _silent)
+    notes: list[str] = []
+    found = _locate(name_or_folder, Hub(offline=offline), notes, progress or _silent)
+    if found is None:
+        raise UserError(" ".join(notes))
+    return found
 
 
 def locate_default(preferred: str | Path = "", *, offline: bool = False, progress: Report | None = None) -> Located:
     """The best model that can be had: the preferred one, then those of `catalogue.default_order()`.
 
-    The notes say why each better one was passed over. UserError only when `preferred` means nothing, or when
-    not even the bundled model is whole.
+    The notes say why each better one was passed over. UserError only when `preferred` means nothing, or when not
+    even the bundled model is whole.
     """
     names = [preferred] if preferred else []
-    names += [name for name in catalogue.default_order() if name != preferred]
-    if preferred:
-        catalogue.find(preferred)  # a mistyped name is the user's to correct, not ours to replace
+    names += [name for name in catalogue.default_order() if name != str(preferred).lower()]
     hub, notes = Hub(offline=offline), list[str]()
     for name in names:
-        try:
-            found = _locate(name, hub, progress or _silent)
-        except UserError as error:
-            notes.append(str(error))
-            continue
-        return replace(found, notes=notes + found.notes)
+        found = _locate(name, hub, notes, progress or _silent)
+        if found is not None:
+            return found
     raise UserError(" ".join(notes))
 
 
-def _locate(name_or_folder: str | Path, hub: Hub, report: Report) -> Located:
+def _locate(name_or_folder: str | Path, hub: Hub, notes: list[str], report: Report) -> Located | None:
+    """The first source that can give the model; each that cannot adds its sentence to the notes."""
     wanted = catalogue.find(name_or_folder)
     if isinstance(wanted, Path):
-        return _folder(wanted)
-    notes: list[str] = []
+        return _folder(wanted, notes)
     for source, look in _sources(wanted, hub, report):
         try:
             folder = look()
@@ -73,7 +72,7 @@ def _locate(name_or_folder: str | Path, hub: Hub, report: Report) -> Located:
             return Located(wanted.name, folder, source, notes)
     if hub.offline:
         notes.append(f"{wanted.name} is not on this machine, and offline nothing is fetched.")
-    raise UserError(" ".join(notes))
+    return None
 
 
 def _sources(model: Model, hub: Hub, report: Report) -> list[tuple[str, Callable[[], Path | None]]]:
@@ -92,13 +91,14 @@ def _sources(model: Model, hub: Hub, report: Report) -> list[tuple[str, Callable
     return sources
 
 
-def _folder(folder: Path) -> Located:
+def _folder(folder: Path, notes: list[str]) -> Located | None:
     folder = folder.absolute()
     try:
         checkpoint.check(folder)
     except Unavailable as failure:
-        raise UserError(str(failure)) from failure
-    return Located(folder.name, folder, f'from the folder "{folder}"')
+        notes.append(str(failure))
+        return None
+    return Located(folder.name, folder, f'from the folder "{folder}"', notes)
 
 
 def _bundled(model: Model) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -30,7 +31,8 @@ def download(wheel: Wheel, work: Path, report: Report, name: str) -> Path:
     log = work / "pip.log"
     code = _run(command, scratch, log, Meter(report, "download", wheel.size, f"Downloading {name}"))
     if code != 0:
-        raise Unavailable(_why(log.read_text(encoding="utf-8", errors="replace"), wheel, code))
+        free = shutil.disk_usage(work).free
+        raise Unavailable(_why(log.read_text(encoding="utf-8", errors="replace"), wheel, code, free))
     found = next(target.glob("*.whl"), None)
     if found is None:
         raise Unavailable(f"pip said it fetched {wheel.requirement}, but left no wheel.")
@@ -77,11 +79,12 @@ def _bytes_of_wheels(folder: Path) -> int:
     return total
 
 
-def _why(log: str, wheel: Wheel, code: int) -> str:
+def _why(log: str, wheel: Wheel, code: int, free: int) -> str:
     """One sentence out of pip's many lines."""
     if "No module named pip" in log:
         return f"{wheel.requirement} cannot be fetched: this Python has no pip."
-    if "No space left on device" in log:
+    # On a full disk even the log is cut short.
+    if "No space left on device" in log or free < wheel.size:
         return f"The disk is full: {wheel.requirement} takes {megabytes(wheel.size)}."
     if "DO NOT MATCH THE HASHES" in log:
         return _mismatch(wheel)
