@@ -1,0 +1,7 @@
+"""The pages in teaching order. A page module has KEY, TAB, build(service, asked) -> Page and endpoints(service)."""
+
+from types import ModuleType
+
+from gptviz.lessons import attention
+
+PAGES: list[ModuleType] = [attention]

@@ -1,0 +1,40 @@
+// The token strip: what the model really reads. Blanks are visible, pieces of one character are joined.
+"use strict";
+gptviz.mount.tokens = function (root) {
+  const { el } = gptviz;
+  const MOST = 400; // chips; beyond that the page would crawl, and nobody reads them
+  return function draw(value) {
+    root.textContent = "";
+    if (!value) return;
+    const strip = el("div", { class: "gv-strip" });
+    let drawn = 0;
+    for (const [start, stop, shown] of value.groups) {
+      if (drawn >= MOST) break;
+      strip.append(stop - start === 1 ? chip(value.tokens[start], start) : joined(value.tokens, start, stop, shown));
+      drawn += stop - start;
+    }
+    if (value.count > drawn) strip.append(el("span", { class: "gv-cap" }, `… and ${gptviz.whole(value.count - drawn)} more`));
+    root.append(strip, el("div", { class: "gv-cap" }, caption(value)));
+  };
+  function chip(token, index) {
+    const node = el("span", { class: "gv-tok", tabindex: "0", title: about(token, index), "aria-label": about(token, index) });
+    // A leading blank belongs to its token and is drawn faint.
+    if (token.shown.startsWith("·") && token.shown.length > 1) node.append(el("i", {}, "·"), token.shown.slice(1));
+    else node.append(token.shown);
+    return node;
+  }
+  function joined(tokens, start, stop, shown) {
+    const box = el("span", { class: "gv-joined", title: `${shown}: one character in ${stop - start} tokens` });
+    for (let k = start; k < stop; k++) box.append(chip(tokens[k], k));
+    box.append(el("b", {}, shown));
+    return box;
+  }
+  function about(t, k) {
+    const hex = t.bytes.map((b) => b.toString(16).toUpperCase().padStart(2, "0")).join(" ");
+    return `position ${k}, id ${t.id}, ${t.bytes.length === 1 ? "byte" : "bytes"} ${hex}`;
+  }
+  function caption(v) {
+    const count = `${gptviz.whole(v.count)} ${v.count === 1 ? "token" : "tokens"} of at most ${gptviz.whole(v.context)}; · is a blank that belongs to its token. Hover a token for its id and bytes.`;
+    return v.trailing_blank ? count + " The text ends with a blank: most words begin with theirs, so the next word is harder to guess." : count;
+  }
+};
