@@ -1,0 +1,100 @@
+"""The running app in Chromium. Every page opened here must raise no error and ask no other host for anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from gptviz.decoder.decoder import Decoder
+from gptviz.service import Service
+from gptviz.shell import build, launch_options
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def service(nano: Decoder) -> Service:
+    """A service with the bundled model only."""
+    service = Service()
+    service.add(nano)
+    return service
+
+
+@pytest.fixture(scope="session")
+def url(service: Service) -> Iterator[str]:
+    """The address of the running app."""
+    demo = build(service)
+    _, address, _ = demo.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True, **launch_options())
+    yield address
+    demo.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's own browser; CHROMIUM names another."""
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), MAC)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """`open_page(key, prompt="", width=1280, dark=False)` opens a page of the app and waits until it is drawn.
+
+    Errors of the page and requests to other hosts fail the test at its end.
+    """
+    contexts, trouble = [], []
+
+    def opener(key: str = "", prompt: str = "", width: int = 1280, dark: bool = False, height: int = 900) -> Page:
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            accept_downloads=True,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("pageerror", lambda error: trouble.append(f"page error: {error}"))
+        page.on(
+            "console",
+            lambda message: trouble.append(f"console: {message.text}") if "watch callback" in message.text else None,
+        )
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((url.rstrip("/"), "data:", "blob:"))
+                else trouble.append(f"request to another host: {request.url}")
+            ),
+        )
+        asked = {name: value for name, value in (("page", key), ("prompt", prompt)) if value}
+        page.goto(url + ("?" + urlencode(asked) if asked else ""))
+        page.wait_for_selector(".gv-strip")
+        return page
+
+    yield opener
+    for context in contexts:
+        context.close()
+    assert trouble == []
