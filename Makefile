@@ -23,7 +23,7 @@ check: .venv/.dev
 	.venv/bin/lint-imports --no-logo
 
 test: check
-	CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
 
 format: .venv/.dev
 	$(PY) -m ruff check --fix .
@@ -34,7 +34,7 @@ clean:
 
 # Each stamp is touched only after its step went through, so that an interrupted one is done again.
 .venv/.made:
-	python="$$(sh tools/python.sh)" && "$$python" -m venv .venv
+	@python="$$(sh tools/python.sh)" && "$$python" -m venv .venv
 	@touch $@
 
 .venv/.app: requirements.txt .venv/.made
