@@ -1,0 +1,220 @@
+"""The race: counted against what the model really ran, and cached against uncached."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
+from gptviz.lab.cache_work import MAX_NEW_TOKENS, Meter, Race, Work, positions
+
+IDS = [(37 * i + 11) % 50257 for i in range(20)]
+
+
+def run(decoder: Decoder, ids, new_tokens: int) -> Race:
+    race = Race(decoder, ids, new_tokens)
+    for _ in race:
+        pass
+    return race
+
+
+@pytest.fixture(params=["nano", "tiny_gpt2", "tiny_llama"])
+def decoder(request) -> Decoder:
+    return request.getfixturevalue(request.param)
+
+
+def counted(decoder: Decoder):
+    """Positions that pass the first block, seen from outside: one entry a forward pass."""
+    seen: list[int] = []
+    hook = decoder.layers[0].register_forward_pre_hook(
+        lambda m, args, kwargs: seen.append((args[0] if args else kwargs["hidden_states"]).shape[1]),
+        with_kwargs=True,
+    )
+    return seen, hook
+
+
+def test_the_course_example_is_390_against_29(tiny_gpt2):
+    race = run(tiny_gpt2, IDS[:10], 20)
+    assert race.as_json()["positions"] == {"cached": 29, "uncached": 390}
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Decoder:
+    """A model that costs next to nothing, for many runs."""
+    torch.manual_seed(0)
+    config = GPT2Config(n_layer=2, n_head=2, n_embd=8, n_positions=32, vocab_size=50, bos_token_id=0, eos_token_id=0)
+    return Decoder.from_model(GPT2LMHeadModel(config), None)
+
+
+@settings(max_examples=30, deadline=None)
+@given(prompt=st.integers(1, 31), new=st.integers(1, 31))
+def test_counts_are_exact_for_every_prompt_and_length(smallest, prompt, new):
+    new = min(new, 32 - prompt)
+    seen, hook = counted(smallest)
+    try:
+        race = run(smallest, [i % 50 for i in range(prompt)], new)
+    finally:
+        hook.remove()
+    slow, fast = sum(seen[0::2]), sum(seen[1::2])  # the lanes take turns
+    assert slow == positions(prompt, new, cached=False) == sum(prompt + i for i in range(new))
+    assert fast == positions(prompt, new, cached=True) == prompt + new - 1
+    assert race.total["uncached"].positions == slow
+    assert race.total["cached"].positions == fast
+    layers = smallest.shape.layers
+    assert race.total["uncached"].rows_computed == layers * slow
+    assert race.total["cached"].rows_computed == layers * fast
+    assert race.total["cached"].rows_reused == layers * sum(prompt + i for i in range(new - 1))
+    assert race.total["uncached"].rows_reused == 0
+
+
+@given(prompt=st.integers(1, 10**6), new=st.integers(0, 400))
+def test_closed_forms_equal_the_sums(prompt, new):
+    assert positions(prompt, new, cached=False) == sum(prompt + i for i in range(new))
+    assert positions(prompt, new, cached=True) == sum(prompt if i == 0 else 1 for i in range(new))
+
+
+@pytest.mark.parametrize("name", ["tiny_gpt2", "tiny_llama"])
+@pytest.mark.parametrize(("past", "fresh"), [(0, 12), (0, 1), (11, 1), (7, 5)])
+def test_flops_equal_torchs_own_counter(request, name, past, fresh):
+    """torch counts every matrix product it runs; attention is counted there as the full rectangle."""
+    from torch.utils.flop_counter import FlopCounterMode
+    from transformers import DynamicCache
+
+    decoder = request.getfixturevalue(name)
+    model = copy.deepcopy(decoder.model)
+    model.set_attn_implementation("eager")
+    cache = DynamicCache()
+    ids = torch.tensor([IDS[: past + fresh]])
+    with torch.no_grad():
+        if past:
+            model(ids[:, :past], cache=cache, use_cache=True)
+        with FlopCounterMode(display=False) as counter:
+            model(ids[:, past:], cache=cache, use_cache=True, logits_to_keep=1)
+    rectangle = fresh * (past + fresh)
+    triangle = fresh * past + fresh * (fresh + 1) // 2
+    meter = Meter(decoder)
+    skipped = meter.per_pair * (rectangle - triangle)
+    rotary = 0 if name == "tiny_gpt2" else counter.get_total_flops() - (meter.step(past, fresh).flops + skipped)
+    assert meter.step(past, fresh).flops + skipped + rotary == counter.get_total_flops()
+    assert 0 <= rotary <= 4 * fresh * decoder.shape.head_width  # the angles: position × frequency
+
+
+def test_bytes_are_the_tensors_bytes(decoder):
+    """The weights a decode step reads are all parameters but the unused table rows; the cache is added row by row."""
+    meter, shape = Meter(decoder), decoder.shape
+    model = decoder.model
+    tables = [m.weight for m in model.modules() if isinstance(m, torch.nn.Embedding)]
+    parameters = sum(p.numel() for p in model.parameters()) - sum(t.numel() for t in tables)
+    head = shape.vocabulary * shape.width if shape.tied else 0  # a tied table is read, as the head
+    assert meter.weight_bytes == 4 * (parameters + head)
+    one, two = meter.step(10, 1), meter.step(11, 1)
+    assert two.bytes - one.bytes == meter.token_bytes == 2 * shape.layers * shape.kv_heads * shape.head_width * 4
+
+
+def test_work_adds_up():
+    assert Work(1, 2, 3, 4, 5) + Work(10, 20, 30, 40, 50) == Work(11, 22, 33, 44, 55)
+
+
+def test_both_lanes_write_the_same_text_and_the_cache_weighs_its_formula(decoder):
+    race = run(decoder, [i % decoder.shape.vocabulary for i in IDS[:8]], 40)
+    assert race.max_delta <= 1e-4
+    assert all(step.agrees for step in race.steps)
+    for step in race.steps:
+        assert step.cache_bytes == step.formula_bytes
+    assert race.steps[-1].cache_bytes == 47 * race.meter.token_bytes
+    assert math.isclose(sum(s.cached.seconds for s in race.steps), race.seconds["cached"])
+
+
+def test_the_real_model_agrees_over_64_steps(smollm2):
+    race = run(smollm2, smollm2.tokenizer.encode("The capital of France is"), 64)
+    assert race.max_delta <= 1e-3
+    assert race.as_json()["same_tokens"]
+    assert [s.cache_bytes for s in race.steps] == [s.formula_bytes for s in race.steps]
+
+
+def test_the_text_is_the_librarys_greedy_text(decoder):
+    ids = [i % decoder.shape.vocabulary for i in IDS[:8]]
+    race = run(decoder, ids, 16)
+    model = copy.deepcopy(decoder.model)
+    model.set_attn_implementation("sdpa")
+    written = model.generate(torch.tensor([ids]), max_new_tokens=16, do_sample=False, pad_token_id=0, eos_token_id=None)
+    assert [step.id for step in race.steps] == written[0, 8:].tolist()
+
+
+def test_a_difference_is_reported_not_hidden(tiny_gpt2):
+    """A cache that is wrong in one layer shows as a logit difference, and where it matters as a disagreement."""
+    model = copy.deepcopy(tiny_gpt2.model)
+    decoder = Decoder.from_model(model, tiny_gpt2.tokenizer, name="broken")
+    attend = decoder.layers[1].attn
+
+    def spoil(module, args, kwargs):
+        cache = kwargs.get("cache")
+        if cache is not None and cache.get_seq_length(1):
+            cache.layers[1].values.mul_(-3.0)
+
+    hook = attend.register_forward_pre_hook(spoil, with_kwargs=True)
+    race = run(decoder, IDS[:6], 12)
+    hook.remove()
+    answer = race.as_json()
+    assert answer["max_logit_delta"] > 1e-1
+    assert not answer["same_tokens"]
+    assert race.steps[0].delta <= 1e-4  # the prompt's step has no past to spoil
+
+
+def test_bfloat16_shows_its_larger_difference(tiny_gpt2):
+    half = Decoder.from_model(copy.deepcopy(tiny_gpt2.model).bfloat16(), tiny_gpt2.tokenizer)
+    race = run(half, IDS[:8], 16)
+    answer = race.as_json()
+    assert answer["dtype"] == "bfloat16"
+    assert answer["cache_bytes"]["measured"] == answer["cache_bytes"]["formula"]
+    assert answer["cache_bytes"]["per_token"] * 2 == Meter(tiny_gpt2).token_bytes
+    assert answer["max_logit_delta"] > run(tiny_gpt2, IDS[:8], 16).max_delta
+
+
+def test_the_race_stops_at_the_end_of_the_context(tiny_gpt2):
+    race = run(tiny_gpt2, (IDS * 4)[:60], 50)
+    answer = race.as_json()
+    assert (answer["new_tokens"], answer["asked"], answer["stop"]) == (4, 50, "context")
+    assert answer["positions"] == {"cached": 63, "uncached": 60 + 61 + 62 + 63}
+    exact = run(tiny_gpt2, (IDS * 4)[:60], 4)
+    assert exact.as_json()["stop"] == "length"
+    with pytest.raises(UserError, match="fills the context"):
+        Race(tiny_gpt2, (IDS * 4)[:64], 1)
+
+
+def test_stopping_early_leaves_a_partial_answer(tiny_gpt2):
+    race = Race(tiny_gpt2, IDS, 30)
+    running = iter(race)
+    for _ in range(7):
+        next(running)
+    running.close()
+    answer = race.as_json()
+    assert (answer["new_tokens"], answer["stop"]) == (3, "")
+
+
+@pytest.mark.parametrize("new_tokens", [0, -1, MAX_NEW_TOKENS + 1, 2.5, True, "20"])
+def test_bad_lengths_get_one_sentence(tiny_gpt2, new_tokens):
+    with pytest.raises(UserError, match=r"new_tokens is .*; it must be"):
+        Race(tiny_gpt2, IDS, new_tokens)
+
+
+def test_the_answer_has_the_documented_fields_and_finite_numbers(decoder):
+    import json
+
+    answer = run(decoder, [i % decoder.shape.vocabulary for i in IDS[:5]], 3).as_json()
+    json.dumps(answer, allow_nan=False)
+    documented = {
+        "prompt_tokens", "new_tokens", "positions", "flops", "seconds", "cache_bytes", "same_tokens",
+        "max_logit_delta", "dtype", "steps",
+    }  # fmt: skip
+    assert documented <= set(answer)
+    assert set(answer["flops"]) == set(answer["seconds"]) == {"cached", "uncached"}
+    assert len(answer["steps"]) == 3
+    assert answer["flops"]["cached"] == sum(step["flops"]["cached"] for step in answer["steps"])
