@@ -37,6 +37,12 @@ def check(folder: Path) -> None:
         check_safetensors(folder / name)
 
 
+def has_tokenizer(folder: Path) -> bool:
+    """True when the text of a model can be read: by its own files, or for a GPT-2 by the bundled ranks."""
+    own = (folder / "tokenizer.json").exists() or (folder / "vocab.json").exists()
+    return own or _json(folder / "config.json").get("model_type") == "gpt2"
+
+
 def weight_files(folder: Path) -> list[str]:
     """Names of the safetensors files the checkpoint consists of. Unavailable where there are none."""
     if (folder / WEIGHTS).exists():

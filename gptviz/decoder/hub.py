@@ -37,13 +37,10 @@ class Hub:
         """
         for cache in _caches():
             for repo in model.hub:
-                config = try_to_load_from_cache(repo, "config.json", cache_dir=cache)
-                if not isinstance(config, str):
-                    continue
-                folder = Path(config).parent
-                if _has_all(folder):
-                    checkpoint.check(folder)
-                    return folder
+                config = _in_cache(cache, repo, "config.json")
+                if config is not None and _has_all(config.parent):
+                    checkpoint.check(config.parent)
+                    return config.parent
         return None
 
     def fetch(self, model: Model, report: Report) -> Path:
@@ -60,7 +57,7 @@ class Hub:
         try:
             listed = HfApi(endpoint=self.endpoint).model_info(repo, files_metadata=True, timeout=10).siblings or []
             files = _needed({file.rfilename: file for file in listed}, model)
-            cache = _writable_cache(sum(file.size or 0 for file in files), model)
+            cache = _writable_cache(files, model)
             meter = Meter(report, "download", sum(file.size or 0 for file in files), f"Downloading {model.name}")
             paths = [self._one(repo, file, cache, meter, report) for file in files]
         except GatedRepoError as error:
@@ -128,9 +125,23 @@ def _caches() -> list[Path]:
     return [Path(users).expanduser(), kept.cache_folder() / "hub"]
 
 
-def _writable_cache(need: int, model: Model) -> Path:
+def _in_cache(cache: Path, repo: str, name: str) -> Path | None:
+    """A file of the local cache, without asking the network."""
+    try:
+        found = try_to_load_from_cache(repo, name, cache_dir=cache)
+    except HFValidationError:  # an id the Hub would refuse is in no cache either
+        return None
+    except OSError as error:
+        raise Unavailable(f'The Hub cache "{cache}" cannot be read: {explain(error)}.') from error
+    return Path(found) if isinstance(found, str) else None
+
+
+def _writable_cache(files: list[RepoSibling], model: Model) -> Path:
+    """The first cache that may be written and has room for what it lacks; Unavailable where there is none."""
     reasons = []
     for cache in _caches():
+        lacking = (file for file in files if _in_cache(cache, model.hub[0], file.rfilename) is None)
+        need = sum(file.size or 0 for file in lacking)
         try:
             cache.mkdir(parents=True, exist_ok=True)
             if not os.access(cache, os.W_OK | os.X_OK):
@@ -146,8 +157,9 @@ def _writable_cache(need: int, model: Model) -> Path:
 
 
 def _has_all(folder: Path) -> bool:
-    """True when a snapshot has weights to load; one that only ever held a config is no damage."""
-    return (folder / checkpoint.WEIGHTS).exists() or (folder / checkpoint.INDEX).exists()
+    """True when a snapshot was fetched whole; one that only ever held a config, say, is no damage."""
+    weights = (folder / checkpoint.WEIGHTS).exists() or (folder / checkpoint.INDEX).exists()
+    return weights and checkpoint.has_tokenizer(folder)
 
 
 def _needed(listed: dict[str, RepoSibling], model: Model) -> list[RepoSibling]:

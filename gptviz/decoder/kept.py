@@ -23,7 +23,14 @@ MANIFEST = "manifest.json"
 
 
 def cache_folder() -> Path:
-    """GPTVIZ_CACHE, or this system's place for caches of the user."""
+    """GPTVIZ_CACHE, or this system's place for caches of the user. Unavailable where the user has no home."""
+    try:
+        return _cache_folder().absolute()
+    except RuntimeError as error:  # pathlib's answer to a user without a home
+        raise Unavailable("There is no home folder to keep models in; GPTVIZ_CACHE names another one.") from error
+
+
+def _cache_folder() -> Path:
     if own := os.environ.get("GPTVIZ_CACHE"):
         return Path(own).expanduser()
     if sys.platform == "win32":
@@ -69,7 +76,7 @@ def make(model: Model, report: Report) -> Path:
             except Unavailable:  # a damaged copy is what this call replaces
                 ready = None
             return ready or _build(model, model.wheel, root, report)
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:  # the second is filelock's, where a disk knows no locks
         raise Unavailable(
             f'{model.name} could not be kept in "{root}": {explain(error)}; GPTVIZ_CACHE names another folder.'
         ) from error

@@ -98,7 +98,7 @@ def _folder(folder: Path, notes: list[str]) -> Located | None:
     except Unavailable as failure:
         notes.append(str(failure))
         return None
-    return Located(folder.name, folder, f'from the folder "{folder}"', notes)
+    return Located(folder.name, folder, f'from the folder "{folder.name}"', notes)
 
 
 def _bundled(model: Model) -> Path:

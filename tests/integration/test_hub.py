@@ -51,6 +51,7 @@ def hub(files, tmp_path, monkeypatch):
     with HubStandin({GPT2: dict(files)}) as standin:
         monkeypatch.setenv("HF_ENDPOINT", standin.url)
         yield standin
+    shutil.rmtree(tmp_path / "hub", ignore_errors=True)  # pytest keeps the folders of three runs
 
 
 def leftovers(folder: Path) -> list[Path]:
@@ -151,6 +152,29 @@ def test_a_damaged_cache_is_noted_and_fetched_anew(hub, files, damage):
     assert len(found.notes) == 1
     assert (found.folder / WEIGHTS).read_bytes() == files[WEIGHTS]
     assert (found.folder / "config.json").read_bytes() == files["config.json"]
+
+
+def test_a_snapshot_that_was_never_fetched_whole_is_completed(hub, files):
+    llama = {**files, "config.json": files["config.json"].replace(b'"gpt2"', b'"llama"')}
+    hub.repositories["owner/llama"] = llama
+    folder = weights.locate("owner/llama").folder
+    for name in ("tokenizer.json", "vocab.json"):  # as after loading only the model, not its tokenizer
+        (folder / name).unlink()
+    with pytest.raises(UserError, match="owner/llama is not on this machine, and offline nothing is fetched"):
+        weights.locate("owner/llama", offline=True)
+    found = weights.locate("owner/llama")
+    assert (found.source, found.notes) == ("from the Hub", [])
+    assert (found.folder / "tokenizer.json").read_bytes() == files["tokenizer.json"]
+    assert hub.fetched()[WEIGHTS] == 1
+
+
+def test_a_cache_that_may_not_be_read(hub, monkeypatch):
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied", "/hub/refs")
+
+    monkeypatch.setattr("gptviz.decoder.hub.try_to_load_from_cache", refuse)
+    with pytest.raises(UserError, match=r"The Hub cache .* cannot be read: /hub/refs may not be"):
+        weights.locate("gpt2", offline=True)
 
 
 def test_a_silent_hub_costs_two_seconds_once(hub):
