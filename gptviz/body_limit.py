@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -10,6 +11,7 @@ class BodyLimit:
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self.app, self.limit = app, limit
+        self.sentence = f"The request is too large; at most {limit:,} bytes are read."
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -19,33 +21,20 @@ class BodyLimit:
         if not announced.isdigit() or int(announced) > self.limit:
             await self._refuse(send)
             return
-        seen, answered = 0, False
+        seen = 0
 
         async def counted() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self.limit:
-                raise _TooLarge
+                raise HTTPException(413, self.sentence)  # the app's own error handling answers with it
             return message
 
-        async def watched(message: Message) -> None:
-            nonlocal answered
-            answered = True
-            await send(message)
-
-        try:
-            await self.app(scope, counted, watched)
-        except _TooLarge:
-            if not answered:
-                await self._refuse(send)
+        await self.app(scope, counted, send)
 
     async def _refuse(self, send: Send) -> None:
-        sentence = f"The request is too large; at most {self.limit:,} bytes are read.".encode()
+        sentence = self.sentence.encode()
         headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(sentence)).encode())]
         await send({"type": "http.response.start", "status": 413, "headers": headers})
         await send({"type": "http.response.body", "body": sentence})
-
-
-class _TooLarge(Exception):
-    """More bytes came than the limit allows."""

@@ -23,7 +23,7 @@ from gptviz.widgets import script, style, widget
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 MAX_BODY = 1_000_000  # bytes of one request; the longest prompt allowed is far below
 SESSIONS = 200  # Gradio keeps each browser's last outputs; its own default of 10,000 would fill the memory
-LIVE = {"concurrency_limit": None, "api_visibility": "private"}
+LIVE: dict[str, Any] = {"concurrency_limit": None, "api_visibility": "private"}
 
 
 def build(service: Service) -> gr.Blocks:
@@ -127,9 +127,8 @@ class Frame:
                 show_progress="hidden",
                 **LIVE,
             )
-        demo.load(
-            self.open_link, None, [self.prompt, self.tabs, self.current, *outputs], show_progress="hidden", **LIVE
-        )
+        first = [self.header, self.known, self.model, self.prompt, self.tabs, self.current]
+        demo.load(self.open_link, None, [*first, *outputs], show_progress="hidden", **LIVE)
         self.timer.tick(
             self.poll,
             [self.known, self.model, self.asked, self.current],
@@ -174,7 +173,12 @@ class Frame:
         text = asked_for.get("prompt", self.examples[0][1])
         key = asked_for.get("page", PAGES[0].KEY)
         key = key if key in self.pages else PAGES[0].KEY
-        yield {self.prompt: text, self.tabs: gr.Tabs(selected=key), self.current: key}
+        yield {
+            **self._models(self.service.default),
+            self.prompt: text,
+            self.tabs: gr.Tabs(selected=key),
+            self.current: key,
+        }
         try:
             yield from self.ask(text, "", key)
         except UserError as error:
@@ -184,19 +188,24 @@ class Frame:
     def poll(self, known: str, model: str, asked: Asked, current: str) -> Iterator[dict[Any, Any]]:
         """Once a second while a model loads: the header; and when it has taken over, the page again with it."""
         status, default = self.service.status, self.service.default
-        view: dict[Any, Any] = {self.header: self._header(model)}
+        taken_over = known != default and model in ("", known)
+        view = self._models(default if taken_over else model)
         if not status.loading:
             view[self.timer] = gr.Timer(active=False)
-        if known and known != default and model in ("", known):
-            view[self.header] = self._header(default)
-            view |= {self.known: default, self.model: gr.Dropdown(self.service.names, value=default)}
-            yield view
+        yield view
+        if taken_over:
             try:
                 yield from self.ask(asked["text"], default, current)
             except UserError as error:
                 gr.Warning(str(error))
-            return
-        yield view | {self.known: default, self.model: gr.Dropdown(choices=self.service.names)}
+
+    def _models(self, chosen: str) -> dict[Any, Any]:
+        """The header and the choice of models as they stand now."""
+        return {
+            self.header: self._header(chosen),
+            self.known: self.service.default,
+            self.model: gr.Dropdown(self.service.names, value=chosen),
+        }
 
     def _header(self, model: str = "") -> dict[str, Any]:
         status = self.service.status

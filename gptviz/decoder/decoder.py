@@ -102,7 +102,8 @@ class Decoder:
         except (OSError, ValueError, KeyError) as error:
             raise UserError(f"{name or folder} could not be loaded: {_first_line(error)}") from error
         tokenizer = Tokenizer.from_folder(Path(folder))
-        return cls(model.to(target), tokenizer, name=name or Path(folder).name, source=source)
+        model.to(target)  # type: ignore[arg-type]  # its decorator hides nn.Module.to's signature
+        return cls(model, tokenizer, name=name or Path(folder).name, source=source)
 
     @classmethod
     def from_model(
@@ -288,8 +289,8 @@ def cache_bytes(cache: DynamicCache | None) -> int:
     """The bytes that the cache's key and value tensors really hold."""
     if cache is None:
         return 0
-    tensors = [t for layer in cache.layers if layer.is_initialized for t in (layer.keys, layer.values)]
-    return sum(t.numel() * t.element_size() for t in tensors)
+    layers: list[Any] = [layer for layer in cache.layers if getattr(layer, "is_initialized", False)]
+    return sum(t.numel() * t.element_size() for layer in layers for t in (layer.keys, layer.values))
 
 
 def pick_device(device: str) -> torch.device:
@@ -319,7 +320,8 @@ def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, A
     lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
 
 
-def _shape(model: PreTrainedModel) -> Shape:
+def _shape(loaded: PreTrainedModel) -> Shape:
+    model: Any = loaded  # the library types its modules as Tensor | Module
     config = model.config.get_text_config(decoder=True)
     missing = [f for f in ("num_attention_heads", "hidden_size", "max_position_embeddings") if not hasattr(config, f)]
     if missing:

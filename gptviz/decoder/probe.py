@@ -34,7 +34,8 @@ def verify(model: PreTrainedModel, layers: list[nn.Module]) -> None:
     if not kinds <= {"full_attention", "sliding_attention"}:
         odd = ", ".join(sorted(kinds - {"full_attention", "sliding_attention"}))
         raise UserError(f"{_kind(model)} has layers of the kind {odd}; gptviz shows full and sliding attention only.")
-    ids = torch.arange(7, device=model.device)[None] % model.get_input_embeddings().weight.shape[0]  # [1, T]
+    table: Any = model.get_input_embeddings()
+    ids = torch.arange(7, device=model.device)[None] % table.weight.shape[0]  # [1, T]
     stock = model(ids, use_cache=False).logits  # [1, T, V]
     refusal = f"{_kind(model)} does not call attention through the library's interface, so gptviz cannot look inside."
     attention.register()

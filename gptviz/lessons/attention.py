@@ -130,7 +130,7 @@ def picture_value(service: Service, text: str, model: str) -> dict[str, Any]:
         "thumbs": packed(triangle(flat)),
         "stats": stats,
         "start": [best.layer, best.head],
-        "explain": dict(zip(("induction", "previous", "first", "local", "broad", "mixed"), explain(), strict=True)),
+        "explain": dict(zip(("induction", "previous", "first", "broad", "local", "mixed"), explain(), strict=True)),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 import gradio as gr
 from gradio.components import Component
+from gradio.events import api as gradio_api
 
 from gptviz.decoder.errors import UserError
 
@@ -98,7 +99,7 @@ def integer(name: str, value: Any) -> int:
 
 def api(fn: Callable[..., Any], name: str, *, limit: int | None = None) -> None:
     """Register an endpoint; equal names share nothing, and every error a user can cause is one sentence."""
-    gr.api(sentences(fn), api_name=name, concurrency_limit=limit, concurrency_id=f"api-{name}")
+    gradio_api(sentences(fn), api_name=name, concurrency_limit=limit, concurrency_id=f"api-{name}")
 
 
 def fields(asked: Any, *names: str) -> list[Any]:

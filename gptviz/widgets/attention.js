@@ -11,14 +11,14 @@ gptviz.mount.attention = function (root, io) {
   const who = el("span"), kindNote = el("span", { class: "gv-cap" });
   const stages = segment("Stage", STAGES, stage, (s) => { stage = s; load(); });
   const scaling = segment("Colour scale", [["all", "one scale"], ["row", "per row"]], "all", (s) => { perRow = s === "row"; paint(); });
-  const detail = el("div"), sentence = el("p", { class: "gv-say", "aria-live": "polite" }), legend = el("span", { class: "gv-legend" });
+  const detail = el("div", { class: "gv-detail" }), facts = el("p", { class: "gv-cap" }), sentence = el("p", { class: "gv-say", "aria-live": "polite" }), legend = el("span", { class: "gv-legend" });
   const png = el("button", { type: "button", class: "gv-btn", onclick: () => gptviz.savePicture(matrix.canvas(), name() + ".png") }, "PNG");
   const csv = el("button", { type: "button", class: "gv-btn", onclick: () => head && gptviz.saveText(table(), name() + ".csv", "text/csv") }, "CSV");
   const gridFig = el("section", { class: "gv-fig gv-heads" }, title, kinds, gridBox, pooledNote);
   const headFig = el("section", { class: "gv-fig gv-head" },
     el("div", { class: "gv-figtitle" }, who, kindNote, el("span", { class: "gv-push" }), stages.box),
-    detail, sentence,
-    el("div", { class: "gv-tools" }, legend, el("span", { class: "gv-push" }), scaling.box, png, csv));
+    el("div", { class: "gv-head-body" }, detail, el("div", { class: "gv-head-side" }, sentence, facts,
+      el("div", { class: "gv-tools" }, legend, scaling.box, png, csv))));
   root.append(el("div", { class: "gv-attention" }, gridFig, headFig));
   const grid = gptviz.headGrid(gridBox, { onpick: () => load() });
   const matrix = gptviz.matrix(detail, { label: "Attention of one head; arrow keys move the cell", onmove: speak });
@@ -64,7 +64,7 @@ gptviz.mount.attention = function (root, io) {
     who.textContent = `Layer ${l}, head ${h}`;
     const [kind, entropy, first, previous, induction] = v.stats[l * v.heads + h];
     kindNote.textContent = gptviz.KIND_NAMES[kind];
-    kindNote.title = `${v.explain[kind]} Averages over rows: first token ${percent(first)}, previous token ${percent(previous)}, entropy ${number(entropy, 2)} nats; induction ${percent(induction)}.`;
+    facts.textContent = `${v.explain[kind]} Averages over the rows: first token ${percent(first)}, previous token ${percent(previous)}, entropy ${number(entropy, 2)} nats. Induction, on unrelated words said twice: ${percent(induction)}.`;
     if (!fetched.has(key)) {
       headFig.setAttribute("aria-busy", "true");
       const answer = await io.server.head({ text: v.text, model: v.model, layer: l, head: h, stage }).catch(() => ({ error: "The server did not answer; is it still running?" }));
@@ -94,7 +94,7 @@ gptviz.mount.attention = function (root, io) {
     for (let i = 0; i < T; i++) for (let j = 0; j < T; j++) { const x = Math.abs(values[i * T + j]); if (x > tops[i]) tops[i] = x; }
     const top = isWeight ? 1 : Math.max(...tops) || 1;
     matrix.draw({
-      tokens: v.tokens, start: [T - 1, Math.max(0, T - 2)],
+      tokens: v.tokens, start: [T - 1, Math.max(0, T - 2)], most: 54,
       at: (i, j) => values[i * T + j],
       shade: (i, j, x) => {
         if (Number.isNaN(x)) return null;
@@ -106,7 +106,7 @@ gptviz.mount.attention = function (root, io) {
     const of = perRow ? "the row’s largest" : isWeight ? "1" : number(top, 1);
     const swatch = el("i");
     swatch.style.background = `linear-gradient(90deg, ${isWeight ? "" : "var(--warn), "}var(--grid), var(--key))`;
-    say(legend, isWeight ? "0" : perRow ? "−largest" : "−" + of, swatch, of, isWeight ? "colour grows with the square root" : "orange below zero");
+    say(legend, isWeight ? "0" : perRow ? "−largest" : "−" + of, swatch, of, el("span", {}, isWeight ? "(colour grows with the square root)" : "(orange below zero)"));
   }
 
   function speak(i, j, x) {

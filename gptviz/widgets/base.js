@@ -103,9 +103,9 @@ window.gptviz = (function () {
 
   // Numbers for people.
   function percent(p) {
-    if (p === 0) return "0 %";
-    if (p < 0.001) return (100 * p).toExponential(1) + " %";
-    return (100 * p).toFixed(p < 0.0995 ? 2 : 1) + " %";
+    if (p === 0) return "0\u00a0%";
+    if (p < 0.001) return (100 * p).toExponential(1).replace("-", "−") + "\u00a0%";
+    return (100 * p).toFixed(p < 0.0995 ? 2 : 1) + "\u00a0%";
   }
   function number(x, digits = 3) {
     if (x === null || x === undefined || !Number.isFinite(x)) return "−∞";

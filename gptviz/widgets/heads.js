@@ -1,6 +1,6 @@
 // All heads at once: layers down, heads across, each a small picture of its weights. Click or arrow keys choose one.
 "use strict";
-gptviz.KINDS = ["induction", "previous", "first", "local", "broad", "mixed"];
+gptviz.KINDS = ["induction", "previous", "first", "broad", "local", "mixed"];
 gptviz.KIND_NAMES = {
   induction: "induction", previous: "previous token", first: "first token", local: "nearby", broad: "broad", mixed: "mixed",
 };
@@ -13,7 +13,7 @@ gptviz.headGrid = function (root, { onpick }) {
 
   function layout(width) {
     const gap = 4, left = 26, top = 20;
-    const fit = Math.floor(Math.min((width - left) / v.heads, 860 / v.layers)) - gap;
+    const fit = Math.floor(Math.min((width - left) / v.heads, 960 / v.layers)) - gap;
     const thumb = Math.max(16, Math.min(58, fit));
     return { gap, left, top, thumb, pitch: thumb + gap, width: left + v.heads * (thumb + gap), height: top + v.layers * (thumb + gap) };
   }

@@ -1,0 +1,135 @@
+"""Limits before work, one forward for equal requests, a cache that stays bounded, and no user's data at another's."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from gptviz.decoder.errors import UserError
+from gptviz.service import Service
+from gptviz.service.service import MAX_CHARACTERS
+from gptviz.service.worker import Shelf, Worker
+
+
+@pytest.fixture
+def service(nano):
+    service = Service()
+    service.add(nano)
+    return service
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty"),
+        ("a " * 300, "tokens"),
+        ("\ud800", "surrogate"),
+        ("x" * (MAX_CHARACTERS + 1), "characters"),
+        (None, "string"),
+    ],
+    ids=["empty", "over the context", "half a pair", "too long", "no text"],
+)
+def test_a_bad_text_gets_one_sentence(service, text, says):
+    with pytest.raises(UserError, match=says) as refusal:
+        service.encode(text)
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).endswith(".")
+
+
+def test_thirty_megabytes_are_refused_before_they_are_tokenized(service):
+    begin = time.perf_counter()
+    with pytest.raises(UserError, match="characters"):
+        service.encode("a" * 30_000_000)
+    assert time.perf_counter() - begin < 0.5  # a bound far from both: tokenizing takes half a minute
+
+
+def test_end_of_text_typed_by_hand_is_plain_text(service):
+    tokens = service.tokens("<|endoftext|>")["tokens"]
+    assert len(tokens) > 1
+    assert bytes(b for t in tokens for b in t["bytes"]) == b"<|endoftext|>"
+
+
+def test_an_unknown_model_is_refused_with_the_names_there_are(service):
+    with pytest.raises(UserError, match="nano"):
+        service.encode("hello", "gpt5")
+
+
+def test_models_has_one_row_for_each_model_the_default_first(service, tiny_gpt2):
+    service.add(tiny_gpt2)
+    rows = service.models()
+    assert [row["name"] for row in rows] == ["tiny-gpt2", "nano"]
+    assert rows[1]["parameters"] == sum(p.numel() for p in service.decoder("nano").model.parameters())
+
+
+def test_equal_requests_at_once_share_one_run():
+    shelf, worker, calls = Shelf(1000), Worker(), []
+
+    def work():
+        calls.append(1)
+        time.sleep(0.1)
+        return object()
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: shelf.get("key", lambda: worker.run(work), lambda _: 1), range(8)))
+    assert len(calls) == 1
+    assert all(result is results[0] for result in results)
+
+
+def test_an_error_reaches_all_who_wait_and_is_not_kept():
+    shelf = Shelf(1000)
+
+    def fail():
+        raise UserError("no.")
+
+    for _ in range(2):
+        with pytest.raises(UserError):
+            shelf.get("key", fail, lambda _: 1)
+    assert shelf.get("key", lambda: 5, lambda _: 1) == 5
+
+
+def test_the_shelf_drops_the_oldest_and_stays_within_its_bytes():
+    shelf, made = Shelf(100), []
+    for key in [1, 2, 3, 1, 4]:
+        shelf.get(key, lambda key=key: made.append(key) or key, lambda _: 33)
+    assert made == [1, 2, 3, 4]
+    assert shelf.bytes <= 100
+    shelf.get(1, lambda: made.append("again"), lambda _: 33)  # 1 was used last but one: still there
+    shelf.get(2, lambda: made.append("gone") or 2, lambda _: 33)
+    assert made == [1, 2, 3, 4, "gone"]
+    shelf.get("huge", lambda: 0, lambda _: 1000)
+    assert shelf.bytes <= 100
+
+
+def test_a_stream_leaves_room_for_others_and_closes_when_left():
+    worker, closed = Worker(), threading.Event()
+
+    def endless():
+        try:
+            while True:
+                yield threading.current_thread().name
+        finally:
+            closed.set()
+
+    stream = worker.each(endless())
+    assert next(stream).startswith("gptviz-model")
+    assert worker.run(lambda: 7) == 7
+    stream.close()
+    assert closed.is_set()
+
+
+def test_a_panel_and_a_layer_agree_and_the_second_is_free(service, monkeypatch):
+    decoder, ids = service.encode("The cat sat on the mat because the cat was tired")
+    panel = service.panel(decoder, ids)
+    monkeypatch.setattr(decoder, "run", lambda *a, **k: pytest.fail("a second forward pass"))
+    assert service.panel(decoder, ids) is panel
+    assert service.layer(decoder, ids, 1).weights.shape == (decoder.shape.heads, len(ids), len(ids))
+
+
+def test_bad_panel_sizes_and_layers_are_refused(service):
+    decoder, ids = service.encode("hello there")
+    for call in (lambda: service.panel(decoder, ids, size=0), lambda: service.layer(decoder, ids, 99)):
+        with pytest.raises(UserError):
+            call()
