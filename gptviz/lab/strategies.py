@@ -1,0 +1,97 @@
+"""The same prompt continued in several ways at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from gptviz.decoder.decoder import Decoder
+from gptviz.lab import sampling
+from gptviz.lab.sampling import Settings
+from gptviz.lab.writing import BeamSearch, Loop, Node, Writing, loops
+
+
+@dataclass
+class Text:
+    """One continuation as far as it is: new ids, what the model gave each (p, settings not applied), and its end."""
+
+    ids: list[int] = field(default_factory=list)
+    p: list[float] = field(default_factory=list)
+    stop: str = ""
+    loops: list[Loop] = field(default_factory=list)
+
+
+@dataclass
+class Contest:
+    """All continuations of one prompt, in the order they were asked for, and the tree of the beam search."""
+
+    texts: list[Text]
+    tree: list[Node] = field(default_factory=list)
+    best: list[int] = field(default_factory=list)  # the nodes of the winning beam, from the prompt on
+
+
+def write(
+    decoder: Decoder, prompt: Sequence[int], settings: Settings | None, *, seed: int, start: int, max_new_tokens: int
+) -> Iterator[Text]:
+    """One continuation, token by token; settings None is greedy. `start` is how many draws came before."""
+    choose: Callable[[Tensor], int] = sampling.sampler(settings, seed, start=start) if settings else sampling.greedy
+    writing = Writing(decoder, prompt, choose, max_new_tokens=max_new_tokens, keep_logits=True)
+    text = Text()
+    for step in writing:
+        assert step.logits is not None
+        text.ids.append(step.id)
+        text.p.append(float(step.logits.double().softmax(-1)[step.id]))
+        text.loops = loops(text.ids)
+        yield text
+    text.stop = writing.stop
+    yield text
+
+
+def contest(
+    decoder: Decoder,
+    prompt: Sequence[int],
+    settings: Sequence[Settings | None],
+    *,
+    beams: int,
+    seed: int,
+    max_new_tokens: int,
+) -> Iterator[Contest]:
+    """All continuations in turn, one token each, and one step of a beam search, until every one has stopped."""
+    search = BeamSearch(decoder, prompt, beams=beams, max_new_tokens=max_new_tokens)
+    writers = [write(decoder, prompt, each, seed=seed, start=0, max_new_tokens=max_new_tokens) for each in settings]
+    state = Contest([Text() for _ in (*settings, search)])
+    growing = iter(search)
+    open_turns = [True] * len(state.texts)
+    while any(open_turns):
+        for i, writer in enumerate(writers):
+            if open_turns[i]:
+                state.texts[i] = next(writer)
+                open_turns[i] = not state.texts[i].stop
+        if open_turns[-1]:
+            open_turns[-1] = next(growing, None) is not None
+            state.tree = search.nodes
+            state.best, state.texts[-1] = _leading(search, ended=not open_turns[-1])
+        yield state
+
+
+def _leading(search: BeamSearch, *, ended: bool) -> tuple[list[int], Text]:
+    """The path of the best text when the search has ended, of the best open row while it runs."""
+    kept = [node for node in search.nodes if node.fate == "kept"]
+    deepest = [node for node in kept if node.depth == kept[-1].depth] if kept else []
+    if ended and search.finished:
+        at = search.finished[0].node
+    elif deepest:
+        at = max(deepest, key=lambda node: node.score).index
+    else:
+        return [], Text(stop=search.stop if ended else "")
+    path: list[int] = []
+    while at >= 0:
+        path.insert(0, at)
+        at = search.nodes[at].parent
+    nodes = [search.nodes[index] for index in path]
+    ids = [node.id for node in nodes]
+    p = [math.exp(node.logp) for node in nodes]
+    return path, Text(ids, p, search.stop if ended else "", loops(ids))
