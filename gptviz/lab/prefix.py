@@ -1,0 +1,239 @@
+"""Prefix invariance: the output at a position may depend on the tokens up to it, and on nothing after.
+
+Two ways to look. *edit* replaces everything after the prefix; both runs have the same shape, so unchanged means
+bit-equal. *truncate* leaves it away; a shorter run rounds differently, so unchanged means within the float noise
+of the dtype. Differences are those of the logits, largest over the vocabulary.
+
+    python -m gptviz.lab.prefix evidence.json      runs a downloaded check again
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gptviz.decoder.attention import CAUSAL, MaskRule
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
+from gptviz.lab import leak
+
+METHODS = ("edit", "truncate")
+# Float noise of a shorter run, as a share of the largest logit: five times and more what was measured on nano and
+# SmolLM2-135M with prompts of 2 to 64 tokens (1.6e-6, 8e-3, 5e-4). Opening one layer moves logits by 1e-2 and more.
+NOISE = {torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
+
+TOY_WORDS = ("the", "cat", "sat", "down")
+TOY_WIDTH = 8
+
+
+@dataclass(frozen=True)
+class Check:
+    """One prefix of one prompt: largest |Δ logit| at each of its `keep` positions, and what was run against what."""
+
+    ids: list[int]
+    other: list[int]
+    keep: int
+    method: str
+    rule: MaskRule
+    deltas: Tensor
+    tolerance: float
+
+    @property
+    def changed(self) -> list[bool]:
+        return [delta > self.tolerance for delta in self.deltas.tolist()]
+
+
+@dataclass(frozen=True)
+class AllPrefixes:
+    """Every prefix length 1 … T-1: deltas [T-1, T], row n-1 for length n, zero where there is nothing to compare."""
+
+    ids: list[int]
+    method: str
+    rule: MaskRule
+    deltas: Tensor
+    tolerance: float
+
+    @property
+    def changed(self) -> Tensor:
+        return self.deltas > self.tolerance  # [T-1, T]
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Single attention over four words: outputs for all four and for the first three, [4, d] and [3, d]."""
+
+    vectors: Tensor
+    full: Tensor
+    short: Tensor
+
+    @property
+    def deltas(self) -> Tensor:
+        return (self.full[:3] - self.short).abs().amax(-1)  # [3]
+
+
+def toy(masked: bool, seed: int = 0) -> Toy:
+    """One attention, as small as it gets: four random word vectors, three random matrices, and a mask or none."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(len(TOY_WORDS), TOY_WIDTH, generator=generator)  # [T, d]
+    Wq, Wk, Wv = torch.randn(3, TOY_WIDTH, TOY_WIDTH, generator=generator) / TOY_WIDTH**0.5
+
+    def attend(x: Tensor) -> Tensor:
+        T = len(x)
+        scores = (x @ Wq) @ (x @ Wk).T / TOY_WIDTH**0.5  # [T, T]
+        if masked:
+            scores = scores.masked_fill(~torch.ones(T, T, dtype=torch.bool).tril(), float("-inf"))
+        return scores.softmax(-1) @ (x @ Wv)  # [T, d]
+
+    return Toy(x, attend(x), attend(x[:3]))
+
+
+def check(
+    decoder: Decoder,
+    ids: list[int],
+    keep: int,
+    rule: MaskRule = CAUSAL,
+    method: str = "truncate",
+    ending: Sequence[int] | None = None,
+) -> Check:
+    """Compare the first `keep` outputs of the prompt with those of another run that shares only those tokens.
+
+    `ending` replaces the rest in the method "edit", repeated or cut to its length; without it every token after
+    the prefix becomes another. UserError for a keep outside 1 … T-1, an unknown method, or an ending that
+    changes nothing.
+    """
+    check_method(method)
+    T = len(ids)
+    if not 1 <= keep < T:
+        raise UserError(f"keep is {keep}; the text has {T} tokens, so a prefix holds 1 to {T - 1} of them.")
+    if method == "truncate":
+        other = ids[:keep]
+    elif ending:
+        other = ids[:keep] + [ending[i % len(ending)] for i in range(T - keep)]
+    else:
+        other = leak.replaced(decoder, ids, range(keep, T), leak.one_token(decoder, leak.REPLACEMENT))
+    if other == ids:
+        raise UserError("The new ending is the old one, so there is nothing to compare; change at least one token.")
+    full = decoder.run(ids, rule=rule).logits  # [T, V]
+    again = decoder.run(other, rule=rule).logits  # [T or keep, V]
+    deltas = leak.finite((full[:keep] - again[:keep]).abs().amax(-1), decoder)  # [keep]
+    return Check(ids, other, keep, method, rule, deltas, tolerance(decoder, full, method))
+
+
+def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method: str = "edit") -> AllPrefixes:
+    """Every prefix length at once, in batches; finds a leak of any shape, those that stop at chunk borders too.
+
+    UserError for fewer than 2 tokens or more than 64.
+    """
+    check_method(method)
+    T = len(ids)
+    if T < 2:
+        raise UserError(f"The text has {T} token; a prefix and something after it need at least 2.")
+    leak.check_length(T, "checking all prefixes")
+    if method == "edit":
+        word = leak.one_token(decoder, leak.REPLACEMENT)
+        edits = [leak.replaced(decoder, ids, range(n, T), word) for n in range(1, T)]
+        deltas, limit = leak.moved(decoder, ids, edits, rule), 0.0  # [T-1, T]
+    else:
+        full = decoder.run(ids, rule=rule).logits  # [T, V]
+        deltas, limit = _shorter(decoder, ids, full, rule), tolerance(decoder, full, method)
+    inside = torch.ones(T - 1, T, dtype=torch.bool).tril()  # row n-1 compares positions 0 … n-1
+    return AllPrefixes(ids, method, rule, deltas * inside, limit)
+
+
+def _shorter(decoder: Decoder, ids: list[int], full: Tensor, rule: MaskRule) -> Tensor:
+    T = len(ids)
+    deltas = torch.zeros(T - 1, T)
+    size = max(1, leak.TOKENS_AT_ONCE // T)
+    for start in range(1, T, size):
+        lengths = range(start, min(start + size, T))
+        for n, run in zip(lengths, decoder.batch([ids[:n] for n in lengths], rule=rule), strict=True):
+            deltas[n - 1, :n] = leak.finite((full[:n] - run.logits).abs().amax(-1), decoder)
+    return deltas
+
+
+def check_method(method: str) -> None:
+    """UserError for a method that does not exist."""
+    if method not in METHODS:
+        raise UserError(f'method is "{str(method)[:40]}"; it must be "edit" or "truncate".')
+
+
+def tolerance(decoder: Decoder, logits: Tensor, method: str) -> float:
+    """The largest |Δ logit| that counts as unchanged: 0 for equal shapes, the dtype's noise for a shorter run."""
+    return 0.0 if method == "edit" else NOISE[decoder.dtype] * max(1.0, float(logits.abs().max()))
+
+
+def prefix_payload(
+    decoder: Decoder,
+    ids: list[int],
+    keep: int,
+    open_layers: Sequence[int],
+    direction: str,
+    method: str,
+    ending: Sequence[int] | None = None,
+) -> dict[str, object]:
+    """What /prefix answers: each position of the prefix, how far it moved, and whether that counts as changed."""
+    rule = leak.rule_of(open_layers, direction, decoder.shape.layers)
+    return report(decoder, check(decoder, ids, keep, rule, method, ending))
+
+
+def report(decoder: Decoder, found: Check) -> dict[str, object]:
+    """One check as JSON."""
+    token = decoder.tokenizer.token
+    deltas, changed = leak.numbers(found.deltas), found.changed
+    return {
+        "tokens": [token(i).as_json() for i in found.ids],
+        "other": [token(i).as_json() for i in found.other],
+        "keep": found.keep,
+        "method": found.method,
+        "open_layers": leak.opened(found.rule, decoder.shape.layers),
+        "direction": found.rule.direction,
+        "positions": [
+            {"index": i, "token": token(found.ids[i]).as_json(), "max_delta": deltas[i], "changed": changed[i]}
+            for i in range(found.keep)
+        ],
+        "max_delta": max(deltas),
+        "tolerance": found.tolerance,
+        "dtype": str(decoder.dtype).removeprefix("torch."),
+        "invariant": not any(changed),
+    }
+
+
+def all_payload(
+    decoder: Decoder, ids: list[int], open_layers: Sequence[int], direction: str, method: str
+) -> dict[str, object]:
+    """Every prefix as JSON: `matrix[n-1][i]` for length n and position i, null where there is nothing to compare."""
+    found = check_all(decoder, ids, leak.rule_of(open_layers, direction, decoder.shape.layers), method)
+    rows = leak.numbers(found.deltas)
+    return {
+        "tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)],
+        "method": method,
+        "open_layers": leak.opened(found.rule, decoder.shape.layers),
+        "direction": direction,
+        "matrix": [row[: n + 1] + [None] * (len(ids) - n - 1) for n, row in enumerate(rows)],
+        "max_delta": max(max(row) for row in rows),
+        "tolerance": found.tolerance,
+        "dtype": str(decoder.dtype).removeprefix("torch."),
+        "checked": len(ids) * (len(ids) - 1) // 2,
+        "changed": int(found.changed.sum()),
+        "invariant": not bool(found.changed.any()),
+    }
+
+
+def toy_payload() -> dict[str, object]:
+    """The toy with the mask and without: outputs for four words and for three, and how far the three rows moved."""
+
+    def side(masked: bool) -> dict[str, object]:
+        made = toy(masked)
+        return {"full": leak.numbers(made.full), "short": leak.numbers(made.short), "deltas": leak.numbers(made.deltas)}
+
+    return {"words": list(TOY_WORDS), "keep": 3, "masked": side(True), "open": side(False)}
+
+
+if __name__ == "__main__":
+    from gptviz.lab.evidence import main
+
+    sys.exit(main())

@@ -1,0 +1,349 @@
+"""The prefix check: exact where shapes are equal, within stated noise where not, and no leak shape escapes it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from gptviz.decoder.attention import CAUSAL, MaskRule
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
+from gptviz.lab import evidence, leak, prefix
+
+SENTENCE = "The cat that the dog saw sat on the old red mat"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(params=["tiny_gpt2", "tiny_llama", "nano", "smollm2"])
+def decoder(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(params=["tiny_gpt2", "tiny_llama", "nano"])
+def small(request):
+    return request.getfixturevalue(request.param)
+
+
+def ids_of(decoder) -> list[int]:
+    return decoder.tokenizer.encode(SENTENCE)[:12]
+
+
+def leaky(decoder: Decoder, spoil) -> Decoder:
+    """A copy whose second block lets `spoil(x [B, T, d])` read wherever it likes."""
+    model = copy.deepcopy(decoder.model)
+    clean = Decoder.from_model(model, decoder.tokenizer, name="leaky")
+
+    def hook(module, args, output):
+        return (spoil(output[0]), *output[1:]) if isinstance(output, tuple) else spoil(output)
+
+    clean.layers[1].register_forward_hook(hook)
+    return clean
+
+
+def chunk_mean(x: torch.Tensor) -> torch.Tensor:
+    """Each position also sees the mean of its chunk of four, the part to its right included."""
+    parts = [part + part.mean(1, keepdim=True) for part in x.split(4, dim=1)]
+    return torch.cat(parts, dim=1)
+
+
+# The toy
+
+
+def test_the_toys_three_rows_agree_to_exactly_zero_with_the_mask():
+    made = prefix.toy(masked=True)
+    assert made.full.shape == (4, 8)
+    assert made.deltas.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_the_toys_three_rows_move_by_tenths_without_the_mask():
+    assert all(0.1 <= delta < 1 for delta in prefix.toy(masked=False).deltas.tolist())
+
+
+def test_the_toy_is_attention_as_pytorch_computes_it():
+    generator = torch.Generator().manual_seed(0)
+    x, W = torch.randn(4, 8, generator=generator), torch.randn(3, 8, 8, generator=generator) / 8**0.5
+    q, k, v = (x @ w for w in W)
+    for masked in (True, False):
+        expected = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=masked)[0]
+        assert torch.allclose(prefix.toy(masked).full, expected, atol=1e-6)
+
+
+def test_the_toy_is_exact_for_other_words_too():
+    assert all(torch.count_nonzero(prefix.toy(True, seed).deltas) == 0 for seed in range(40))
+
+
+# One prefix of a real model
+
+
+@pytest.mark.parametrize("keep", [1, 7, 11])
+def test_edit_with_the_mask_is_bit_equal(decoder, keep):
+    found = prefix.check(decoder, ids_of(decoder), keep, method="edit")
+    assert found.tolerance == 0.0
+    assert found.deltas.tolist() == [0.0] * keep
+    assert found.other[:keep] == found.ids[:keep]
+    assert all(a != b for a, b in zip(found.other[keep:], found.ids[keep:], strict=True))
+
+
+@pytest.mark.parametrize("keep", [1, 7, 11])
+def test_truncate_with_the_mask_stays_within_the_stated_noise(decoder, keep):
+    found = prefix.check(decoder, ids_of(decoder), keep, method="truncate")
+    assert 0 < found.tolerance < 1e-3
+    assert not any(found.changed)
+    assert found.deltas.max() <= found.tolerance / 3  # the tolerance is not just scraped by
+
+
+@pytest.mark.parametrize("method", prefix.METHODS)
+def test_every_single_open_layer_turns_every_position_red(small, method):
+    for layer in range(small.shape.layers):
+        for direction in ("none", "wrong_way"):
+            rule = MaskRule(direction, frozenset({layer}))
+            assert all(prefix.check(small, ids_of(small), 7, rule, method).changed), (layer, direction)
+
+
+def test_one_open_layer_of_the_real_model_is_caught_by_both_methods(smollm2):
+    for layer, method in ((0, "edit"), (14, "truncate"), (29, "truncate"), (29, "edit")):
+        rule = MaskRule("none", frozenset({layer}))
+        assert all(prefix.check(smollm2, ids_of(smollm2), 7, rule, method).changed), (layer, method)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_has_a_tolerance_of_its_own(tiny_gpt2, dtype):
+    half = Decoder.from_model(copy.deepcopy(tiny_gpt2.model).to(dtype), tiny_gpt2.tokenizer)
+    ids = ids_of(half)
+    exact = prefix.check(half, ids, 7, method="edit")
+    shorter = prefix.check(half, ids, 7, method="truncate")
+    assert exact.deltas.tolist() == [0.0] * 7
+    assert not any(shorter.changed)
+    assert shorter.tolerance > 100 * prefix.check(tiny_gpt2, ids, 7, method="truncate").tolerance
+    assert all(prefix.check(half, ids, 7, MaskRule("none"), "edit").changed)
+
+
+def test_an_ending_is_repeated_or_cut_to_the_same_length(tiny_gpt2):
+    ids = ids_of(tiny_gpt2)
+    assert prefix.check(tiny_gpt2, ids, 8, method="edit", ending=[5, 6]).other == [*ids[:8], 5, 6, 5, 6]
+    assert prefix.check(tiny_gpt2, ids, 10, method="edit", ending=[5, 6, 7]).other == [*ids[:10], 5, 6]
+
+
+# All prefixes
+
+
+@pytest.mark.parametrize("method", prefix.METHODS)
+def test_all_prefixes_with_the_mask_are_unchanged(decoder, method):
+    found = prefix.check_all(decoder, ids_of(decoder), method=method)
+    assert found.deltas.shape == (11, 12)
+    assert not found.changed.any()
+    if method == "edit":
+        assert torch.count_nonzero(found.deltas) == 0
+
+
+@pytest.mark.parametrize("method", prefix.METHODS)
+def test_all_prefixes_agree_with_one_at_a_time(small, method):
+    rule, ids = MaskRule("none", frozenset({2})), ids_of(small)
+    found = prefix.check_all(small, ids, rule, method)
+    for keep in (1, 6, 11):
+        alone = prefix.check(small, ids, keep, rule, method)
+        assert torch.allclose(found.deltas[keep - 1, :keep], alone.deltas, atol=1e-3)
+        assert torch.count_nonzero(found.deltas[keep - 1, keep:]) == 0
+
+
+@pytest.mark.parametrize("method", prefix.METHODS)
+def test_a_leak_that_stops_at_chunk_borders_is_found(tiny_gpt2, tiny_llama, method):
+    for clean in (tiny_gpt2, tiny_llama):
+        model, ids = leaky(clean, chunk_mean), ids_of(clean)
+        # A prefix that ends at a border shows nothing: looking at one length only would miss the leak.
+        assert not any(prefix.check(model, ids, 8, method=method).changed)
+        found = prefix.check_all(model, ids, method=method).changed
+        expected = [[i < n and n % 4 != 0 and i >= 4 * (n // 4) for i in range(12)] for n in range(1, 12)]
+        assert found.tolist() == expected
+
+
+def look_ahead(x: torch.Tensor) -> torch.Tensor:
+    """Position 2 alone reads position 9 alone."""
+    y = x.clone()
+    if x.shape[1] > 9:
+        y[:, 2] += x[:, 9]
+    return y
+
+
+def last_to_first(x: torch.Tensor) -> torch.Tensor:
+    """The first position reads the last one, wherever that is."""
+    y = x.clone()
+    y[:, 0] += x[:, -1]
+    return y
+
+
+@pytest.mark.parametrize(
+    ("spoil", "first", "lengths"),
+    [(look_ahead, 2, range(3, 10)), (last_to_first, 0, range(1, 12))],
+    ids=["one cell", "last to first"],
+)
+def test_a_leak_of_any_other_shape_is_found(tiny_gpt2, spoil, first, lengths):
+    found = prefix.check_all(leaky(tiny_gpt2, spoil), ids_of(tiny_gpt2), method="edit").changed
+    assert [n for n in range(1, 12) if found[n - 1].any()] == list(lengths)
+    assert all(int(found[n - 1].nonzero()[0]) == first for n in lengths)
+
+
+@pytest.mark.parametrize("T", [2, 33, 64])
+def test_all_prefixes_are_exact_in_batches_of_any_size(tiny_gpt2, T):
+    ids = [(37 * i + 11) % 50257 for i in range(T)]
+    assert torch.count_nonzero(prefix.check_all(tiny_gpt2, ids).deltas) == 0
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda d, ids: prefix.check(d, ids, 0), "keep is 0; the text has 12 tokens, so a prefix holds 1 to 11"),
+        (lambda d, ids: prefix.check(d, ids, 12), "keep is 12"),
+        (lambda d, ids: prefix.check(d, ids[:1], 1), "keep is 1; the text has 1 tokens"),
+        (lambda d, ids: prefix.check(d, ids, 5, method="guess"), 'method is "guess"; it must be "edit" or "truncate"'),
+        (lambda d, ids: prefix.check(d, ids, 5, method="edit", ending=ids[5:]), "The new ending is the old one"),
+        (lambda d, ids: prefix.check_all(d, ids[:1]), "need at least 2"),
+        (lambda d, ids: prefix.check_all(d, list(range(65))), r"65 tokens; .* at most 64"),
+        (lambda d, ids: prefix.prefix_payload(d, ids, 5, [1], "causal", "edit"), "which opens nothing"),
+    ],
+)
+def test_what_cannot_be_checked_gets_one_sentence(nano, call, words):
+    with pytest.raises(UserError, match=words):
+        call(nano, ids_of(nano))
+
+
+def test_a_model_that_overflows_is_not_called_invariant(tiny_gpt2):
+    broken = leaky(tiny_gpt2, lambda x: x * float("inf"))
+    with pytest.raises(UserError, match="overflows"):
+        prefix.check(broken, ids_of(broken), 5, method="edit")
+
+
+# What the page and the endpoints get
+
+
+def test_payloads_are_finite_json(tiny_llama):
+    ids = ids_of(tiny_llama)
+    clean = prefix.prefix_payload(tiny_llama, ids, 5, [], "causal", "edit")
+    assert (clean["invariant"], clean["max_delta"], clean["tolerance"], clean["dtype"]) == (True, 0.0, 0.0, "float32")
+    assert [p["index"] for p in clean["positions"]] == [0, 1, 2, 3, 4]
+    dirty = prefix.prefix_payload(tiny_llama, ids, 5, [3], "none", "truncate")
+    assert not dirty["invariant"]
+    assert all(p["changed"] and p["max_delta"] > dirty["tolerance"] for p in dirty["positions"])
+    every = prefix.all_payload(tiny_llama, ids, [], "wrong_way", "edit")
+    assert not every["invariant"]
+    assert [sum(x is not None for x in row) for row in every["matrix"]] == list(range(1, 12))
+    toy = prefix.toy_payload()
+    assert toy["masked"]["deltas"] == [0.0, 0.0, 0.0]
+    json.dumps([clean, dirty, every, toy], allow_nan=False)
+
+
+# Evidence
+
+
+def saved(decoder, tmp_path, rule=CAUSAL, method="edit", **changes) -> Path:
+    data = evidence.evidence(decoder, prefix.check(decoder, ids_of(decoder), 7, rule, method))
+    path = tmp_path / "evidence.json"
+    path.write_text(json.dumps({**data, **changes}, allow_nan=False))
+    return path
+
+
+@pytest.mark.parametrize("method", prefix.METHODS)
+@pytest.mark.parametrize("rule", [CAUSAL, MaskRule("none"), MaskRule("wrong_way", frozenset({1}))])
+def test_evidence_is_confirmed_from_the_file_alone(nano, tmp_path, capsys, rule, method):
+    assert evidence.main([str(saved(nano, tmp_path, rule, method)), "--offline"]) == 0
+    said = capsys.readouterr().out
+    assert ("not prefix-invariant" in said) == (rule != CAUSAL)
+    assert "the same, byte for byte" in said
+
+
+def test_the_command_line_check_is_one_command(nano, tmp_path):
+    command = [sys.executable, "-m", "gptviz.lab.prefix", str(saved(nano, tmp_path)), "--offline"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "CONFIRMED: prefix-invariant, largest change 0.000e+00."
+
+
+@pytest.mark.parametrize("method", prefix.METHODS)
+def test_evidence_that_claims_too_much_is_not_confirmed(nano, tmp_path, capsys, method):
+    path = saved(nano, tmp_path, MaskRule("none"), method, deltas=[0.0] * 7, invariant=True)
+    assert evidence.main([str(path), "--offline"]) == 1
+    assert "NOT CONFIRMED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"deltas": [0.0] * 6 + [1e-9]},
+        {"invariant": False},
+        {"mask": {"direction": "none", "open_layers": [2]}},
+    ],
+    ids=["a zero that was none", "a verdict that does not follow", "another mask"],
+)
+def test_evidence_that_was_tampered_with_is_not_confirmed(nano, tmp_path, changes):
+    assert evidence.main([str(saved(nano, tmp_path, **changes)), "--offline"]) == 1
+
+
+def test_evidence_names_the_weights_it_was_made_with(nano, tiny_gpt2, tmp_path, capsys):
+    path = saved(tiny_gpt2, tmp_path, model={"name": "nano", "weights_sha256": evidence.fingerprint(tiny_gpt2)})
+    assert evidence.main([str(path), "--offline"]) == 0  # invariance holds for these weights as well
+    assert "not those of the evidence" in capsys.readouterr().out
+
+
+def test_evidence_holds_what_it_takes_to_run_it_again(nano):
+    found = prefix.check(nano, ids_of(nano), 7, MaskRule("none", frozenset({2})), "truncate")
+    data = evidence.evidence(nano, found)
+    assert data["model"]["name"] == "nano"
+    assert data["mask"] == {"direction": "none", "open_layers": [2]}
+    assert set(data["versions"]) == {"python", "torch", "transformers", "machine"}
+    again = evidence.run_again(nano, evidence.read(json.dumps(data)))
+    assert again.deltas.tolist() == data["deltas"]
+    assert evidence.differences(data, again) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not evidence of this program"),
+        ('{"format": "something else"}', "not evidence of this program"),
+        (" " * (evidence.MAX_BYTES + 1), "at most"),
+    ],
+)
+def test_a_file_that_is_no_evidence_gets_one_sentence(text, words):
+    with pytest.raises(UserError, match=words):
+        evidence.read(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"ids": "abc"}, '"ids"'),
+        ({"ids": [1, "2"]}, '"ids".*whole numbers'),
+        ({"deltas": [0.0]}, '"deltas"'),
+        ({"deltas": [0.0] * 6 + [-1.0]}, '"deltas"'),
+        ({"other": [0] * 12}, "differ inside the prefix"),
+        ({"mask": {}}, "open layers"),
+        ({"model": {}}, "name its model"),
+        ({"keep": None}, '"keep"'),
+    ],
+)
+def test_evidence_with_a_broken_field_gets_one_sentence(nano, tmp_path, changes, words):
+    with pytest.raises(UserError, match=words):
+        evidence.read(saved(nano, tmp_path, **changes).read_text())
+
+
+def test_a_file_that_is_not_there_gets_one_sentence(tmp_path, capsys):
+    assert evidence.main([str(tmp_path / "none.json")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_rule_for_every_layer_survives_the_file(nano):
+    data = evidence.evidence(nano, prefix.check(nano, ids_of(nano), 7, MaskRule("none"), "edit"))
+    again = evidence.run_again(nano, data)
+    assert leak.opened(again.rule, nano.shape.layers) == list(range(nano.shape.layers))
+    assert torch.equal(again.deltas, torch.tensor(data["deltas"]))
