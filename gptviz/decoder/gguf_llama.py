@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
 from gptviz.decoder.checkpoint import WEIGHTS
-from gptviz.decoder.progress import Meter, Report
+from gptviz.decoder.progress import Meter, Progress, Report, megabytes
 
 _GLOBAL = {
     "token_embd.weight": "model.embed_tokens.weight",
@@ -49,6 +49,8 @@ def convert(source: Path, folder: Path, report: Report, name: str) -> None:
     if kinds != ("llama", "gpt2", "smollm"):
         raise ValueError(f"{source.name} holds {kinds}, not a Llama with the SmolLM tokenizer")
     tensors = _tensors(reader, fields, report, name)
+    size = sum(tensor.nbytes for tensor in tensors.values())
+    report(Progress("save", 0, size, f"Writing {name} to the disk: {megabytes(size)}."))
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     _write(folder / "config.json", _config(fields, tied="lm_head.weight" not in tensors))
     _write(folder / "generation_config.json", {f"{key}_token_id": _mark(fields, key) for key in ("bos", "eos")})

