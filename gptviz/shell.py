@@ -171,7 +171,7 @@ class Frame:
         """The first view: the example, or what the address asks for, checked like anything typed."""
         asked_for = dict(request.query_params) if request else {}
         text = asked_for.get("prompt", self.examples[0][1])
-        key = asked_for.get("page", PAGES[0].KEY)
+        key = asked_for.get("lesson", PAGES[0].KEY)
         key = key if key in self.pages else PAGES[0].KEY
         yield {
             **self._models(self.service.default),

@@ -35,7 +35,7 @@ gptviz.shareLink = function () {
   const tab = document.querySelector(".tab-container button[role=tab][aria-selected=true]");
   url.search = "";
   if (box) url.searchParams.set("prompt", box.value);
-  if (tab && tab.id) url.searchParams.set("page", tab.id.replace(/-button$/, "").replace(/^page-/, ""));
+  if (tab && tab.id) url.searchParams.set("lesson", tab.id.replace(/-button$/, "").replace(/^page-/, ""));
   return url.href;
 };
 // Modes asked for in the address, and the theme chosen last.

@@ -89,7 +89,7 @@ def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
                 else trouble.append(f"request to another host: {request.url}")
             ),
         )
-        asked = {name: value for name, value in (("page", key), ("prompt", prompt)) if value}
+        asked = {name: value for name, value in (("lesson", key), ("prompt", prompt)) if value}
         page.goto(url + ("?" + urlencode(asked) if asked else ""))
         page.wait_for_selector(".gv-strip")
         return page
