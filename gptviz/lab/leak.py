@@ -6,7 +6,7 @@ product may round a row differently in a larger or smaller batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -98,8 +98,8 @@ def leaked_mass(decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
     return mass
 
 
-def moved(decoder: Decoder, ids: list[int], edited: Sequence[Sequence[int]], rule: MaskRule) -> Tensor:
-    """Largest |Δ| of the logits for each of N edits of the same length, at every position: [N, T].
+def moved(decoder: Decoder, ids: list[int], edited: Sequence[Sequence[int]], rule: MaskRule) -> Iterator[Tensor]:
+    """Largest |Δ| of the logits for each of N edits of the same length, at every position: parts [b, T] of [N, T].
 
     Each edited row is compared with an unedited one at the same place of an equally shaped batch, so that a zero
     is exact.
@@ -107,23 +107,26 @@ def moved(decoder: Decoder, ids: list[int], edited: Sequence[Sequence[int]], rul
     T = len(ids)
     size = max(1, min(len(edited), TOKENS_AT_ONCE // T))
     before = _logits(decoder, [ids] * size, rule)  # [B, T, V]
-    rows = []
     for start in range(0, len(edited), size):
         part = list(edited[start : start + size])
         after = _logits(decoder, part + [ids] * (size - len(part)), rule)  # [B, T, V]
-        rows.append(after.sub_(before).abs_().amax(-1)[: len(part)])  # [b, T]
-    return finite(torch.cat(rows), decoder)
+        yield finite(after.sub_(before).abs_().amax(-1)[: len(part)], decoder)  # [b, T]
 
 
-def influence(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, new: int | None = None) -> Tensor:
+def influence(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL) -> Tensor:
     """How far output i moves when token j is replaced, largest |Δ| of the logits: [T, T], rows are outputs.
 
     UserError for more than 64 tokens, because the model runs once for each.
     """
+    return torch.cat(list(influence_parts(decoder, ids, rule))).T
+
+
+def influence_parts(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL) -> Iterator[Tensor]:
+    """The columns of the influence matrix, a few at a time: parts [b, T], one row for each token replaced."""
     T = len(ids)
     check_length(T, "the influence matrix")
-    word = one_token(decoder, REPLACEMENT) if new is None else new
-    return moved(decoder, ids, [replaced(decoder, ids, [j], word) for j in range(T)], rule).T  # [T outputs, T edits]
+    word = one_token(decoder, REPLACEMENT)
+    return moved(decoder, ids, [replaced(decoder, ids, [j], word) for j in range(T)], rule)
 
 
 def check_length(T: int, what: str) -> None:
@@ -142,10 +145,9 @@ def surprisal(logits: Tensor, ids: Sequence[int]) -> Tensor:
 
 
 def mask_payload(
-    decoder: Decoder, ids: list[int], open_layers: Sequence[int], direction: str, position: int, replacement: str
+    decoder: Decoder, ids: list[int], rule: MaskRule, position: int, replacement: str
 ) -> dict[str, object]:
     """What /mask answers: contamination map, logit change, loss with and without the mask, leaked weight per head."""
-    rule = rule_of(open_layers, direction, decoder.shape.layers)
     found = contamination(decoder, ids, check_position(position, len(ids)), one_token(decoder, replacement), rule)
     causal = surprisal(decoder.run(ids).logits, ids)
     changed = causal if rule.is_causal else surprisal(decoder.run(ids, rule=rule).logits, ids)
@@ -156,7 +158,7 @@ def mask_payload(
         "replaced": token(found.replaced).as_json(),
         "replacement": token(found.replacement).as_json(),
         "open_layers": opened(rule, decoder.shape.layers),
-        "direction": direction,
+        "direction": rule.direction,
         "change": numbers(found.change),
         "logit_change": numbers(found.logit_change),
         "loss": {"causal": numbers(causal), "changed": numbers(changed)},
@@ -164,16 +166,13 @@ def mask_payload(
     }
 
 
-def influence_payload(
-    decoder: Decoder, ids: list[int], open_layers: Sequence[int], direction: str
-) -> dict[str, object]:
+def influence_payload(decoder: Decoder, ids: list[int], rule: MaskRule, parts: Iterable[Tensor]) -> dict[str, object]:
     """What /influence answers: `matrix[i][j]` is how far output i moves when token j is replaced."""
-    rule = rule_of(open_layers, direction, decoder.shape.layers)
     return {
         "tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)],
-        "matrix": numbers(influence(decoder, ids, rule)),
+        "matrix": numbers(torch.cat(list(parts)).T),
         "open_layers": opened(rule, decoder.shape.layers),
-        "direction": direction,
+        "direction": rule.direction,
     }
 
 

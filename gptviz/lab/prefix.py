@@ -10,7 +10,7 @@ of the dtype. Differences are those of the logits, largest over the vocabulary.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,9 +22,9 @@ from gptviz.decoder.errors import UserError
 from gptviz.lab import leak
 
 METHODS = ("edit", "truncate")
-# Float noise of a shorter run, as a share of the largest logit: five times and more what was measured on nano and
-# SmolLM2-135M with prompts of 2 to 64 tokens (1.6e-6, 8e-3, 5e-4). Opening one layer moves logits by 1e-2 and more.
-NOISE = {torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
+# Float noise of a shorter run, as a share of the largest logit: three times and more what was measured on nano and
+# SmolLM2-135M with prompts of 2 to 64 tokens (1.6e-6, 1.7e-2, 2e-3). One open layer moved float32 logits by 2e-3 or more.
+NOISE = {torch.float32: 1e-5, torch.bfloat16: 6e-2, torch.float16: 7e-3}
 
 TOY_WORDS = ("the", "cat", "sat", "down")
 TOY_WIDTH = 8
@@ -128,31 +128,42 @@ def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method:
 
     UserError for fewer than 2 tokens or more than 64.
     """
+    return gather(ids, rule, method, all_parts(decoder, ids, rule, method))
+
+
+def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> Iterator[tuple[Tensor, float]]:
+    """The rows of `check_all`, a few prefix lengths at a time: ([b, T], tolerance)."""
     check_method(method)
     T = len(ids)
     if T < 2:
         raise UserError(f"The text has {T} token; a prefix and something after it need at least 2.")
     leak.check_length(T, "checking all prefixes")
-    if method == "edit":
-        word = leak.one_token(decoder, leak.REPLACEMENT)
-        edits = [leak.replaced(decoder, ids, range(n, T), word) for n in range(1, T)]
-        deltas, limit = leak.moved(decoder, ids, edits, rule), 0.0  # [T-1, T]
-    else:
-        full = decoder.run(ids, rule=rule).logits  # [T, V]
-        deltas, limit = _shorter(decoder, ids, full, rule), tolerance(decoder, full, method)
-    inside = torch.ones(T - 1, T, dtype=torch.bool).tril()  # row n-1 compares positions 0 … n-1
-    return AllPrefixes(ids, method, rule, deltas * inside, limit)
+    if method == "truncate":
+        return _shorter(decoder, ids, rule)
+    word = leak.one_token(decoder, leak.REPLACEMENT)
+    edits = [leak.replaced(decoder, ids, range(n, T), word) for n in range(1, T)]
+    return ((part, 0.0) for part in leak.moved(decoder, ids, edits, rule))
 
 
-def _shorter(decoder: Decoder, ids: list[int], full: Tensor, rule: MaskRule) -> Tensor:
+def gather(ids: list[int], rule: MaskRule, method: str, parts: Iterable[tuple[Tensor, float]]) -> AllPrefixes:
+    """The parts put together; row n-1 keeps positions 0 … n-1, since what follows was not kept."""
+    rows, limits = zip(*parts, strict=True)
+    deltas = torch.cat(rows)  # [T-1, T], or fewer rows while they are being made
+    return AllPrefixes(ids, method, rule, deltas * torch.ones_like(deltas, dtype=torch.bool).tril(), limits[0])
+
+
+def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Iterator[tuple[Tensor, float]]:
     T = len(ids)
-    deltas = torch.zeros(T - 1, T)
+    full = decoder.run(ids, rule=rule).logits  # [T, V]
+    limit = tolerance(decoder, full, "truncate")
     size = max(1, leak.TOKENS_AT_ONCE // T)
     for start in range(1, T, size):
         lengths = range(start, min(start + size, T))
-        for n, run in zip(lengths, decoder.batch([ids[:n] for n in lengths], rule=rule), strict=True):
-            deltas[n - 1, :n] = leak.finite((full[:n] - run.logits).abs().amax(-1), decoder)
-    return deltas
+        part = torch.zeros(len(lengths), T)
+        for row, run in zip(part, decoder.batch([ids[:n] for n in lengths], rule=rule), strict=True):
+            n = len(run.ids)
+            row[:n] = leak.finite((full[:n] - run.logits).abs().amax(-1), decoder)
+        yield part, limit
 
 
 def check_method(method: str) -> None:
@@ -166,22 +177,8 @@ def tolerance(decoder: Decoder, logits: Tensor, method: str) -> float:
     return 0.0 if method == "edit" else NOISE[decoder.dtype] * max(1.0, float(logits.abs().max()))
 
 
-def prefix_payload(
-    decoder: Decoder,
-    ids: list[int],
-    keep: int,
-    open_layers: Sequence[int],
-    direction: str,
-    method: str,
-    ending: Sequence[int] | None = None,
-) -> dict[str, object]:
+def prefix_payload(decoder: Decoder, found: Check) -> dict[str, object]:
     """What /prefix answers: each position of the prefix, how far it moved, and whether that counts as changed."""
-    rule = leak.rule_of(open_layers, direction, decoder.shape.layers)
-    return report(decoder, check(decoder, ids, keep, rule, method, ending))
-
-
-def report(decoder: Decoder, found: Check) -> dict[str, object]:
-    """One check as JSON."""
     token = decoder.tokenizer.token
     deltas, changed = leak.numbers(found.deltas), found.changed
     return {
@@ -202,22 +199,20 @@ def report(decoder: Decoder, found: Check) -> dict[str, object]:
     }
 
 
-def all_payload(
-    decoder: Decoder, ids: list[int], open_layers: Sequence[int], direction: str, method: str
-) -> dict[str, object]:
+def all_payload(decoder: Decoder, found: AllPrefixes) -> dict[str, object]:
     """Every prefix as JSON: `matrix[n-1][i]` for length n and position i, null where there is nothing to compare."""
-    found = check_all(decoder, ids, leak.rule_of(open_layers, direction, decoder.shape.layers), method)
+    T = len(found.ids)
     rows = leak.numbers(found.deltas)
     return {
-        "tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)],
-        "method": method,
+        "tokens": [t.as_json() for t in decoder.tokenizer.tokens(found.ids)],
+        "method": found.method,
         "open_layers": leak.opened(found.rule, decoder.shape.layers),
-        "direction": direction,
-        "matrix": [row[: n + 1] + [None] * (len(ids) - n - 1) for n, row in enumerate(rows)],
+        "direction": found.rule.direction,
+        "matrix": [row[: n + 1] + [None] * (T - n - 1) for n, row in enumerate(rows)],
         "max_delta": max(max(row) for row in rows),
         "tolerance": found.tolerance,
         "dtype": str(decoder.dtype).removeprefix("torch."),
-        "checked": len(ids) * (len(ids) - 1) // 2,
+        "checked": sum(range(1, len(rows) + 1)),
         "changed": int(found.changed.sum()),
         "invariant": not bool(found.changed.any()),
     }

@@ -175,7 +175,7 @@ def test_payloads_are_finite_json(tiny_llama):
     import json
 
     ids = ids_of(tiny_llama)
-    found = leak.mask_payload(tiny_llama, ids, [2], "none", -1, " the")
+    found = leak.mask_payload(tiny_llama, ids, MaskRule("none", frozenset({2})), 11, " the")
     again = json.loads(json.dumps(found, allow_nan=False))
     assert len(again["change"]) == 5
     assert [len(row) for row in again["change"]] == [12] * 5
@@ -185,7 +185,7 @@ def test_payloads_are_finite_json(tiny_llama):
     assert again["open_layers"] == [2]
     assert again["change"][2][:11] == [0.0] * 11
     assert min(again["change"][3][:11]) > 0
-    matrix = leak.influence_payload(tiny_llama, ids, [], "causal")["matrix"]
+    matrix = leak.influence_payload(tiny_llama, ids, CAUSAL, leak.influence_parts(tiny_llama, ids))["matrix"]
     assert all(matrix[i][j] == 0.0 for i in range(12) for j in range(i + 1, 12))
     ways = mask_ways.ways_payload(tiny_llama, ids, 3)
     assert ways["differences"][0]["max_delta"] == 0.0  # additive against boolean
@@ -194,7 +194,7 @@ def test_payloads_are_finite_json(tiny_llama):
 
 def test_a_replacement_that_already_stands_there_gives_way_to_another(tiny_gpt2):
     ids = tiny_gpt2.tokenizer.encode("I saw the")
-    found = leak.mask_payload(tiny_gpt2, ids, [], "causal", -1, " the")
+    found = leak.mask_payload(tiny_gpt2, ids, CAUSAL, 2, " the")
     assert found["replaced"]["shown"] != found["replacement"]["shown"]
     assert found["change"][0][2] > 0
 

@@ -208,7 +208,6 @@ def test_all_prefixes_are_exact_in_batches_of_any_size(tiny_gpt2, T):
         (lambda d, ids: prefix.check(d, ids, 5, method="edit", ending=ids[5:]), "The new ending is the old one"),
         (lambda d, ids: prefix.check_all(d, ids[:1]), "need at least 2"),
         (lambda d, ids: prefix.check_all(d, list(range(65))), r"65 tokens; .* at most 64"),
-        (lambda d, ids: prefix.prefix_payload(d, ids, 5, [1], "causal", "edit"), "which opens nothing"),
     ],
 )
 def test_what_cannot_be_checked_gets_one_sentence(nano, call, words):
@@ -227,13 +226,13 @@ def test_a_model_that_overflows_is_not_called_invariant(tiny_gpt2):
 
 def test_payloads_are_finite_json(tiny_llama):
     ids = ids_of(tiny_llama)
-    clean = prefix.prefix_payload(tiny_llama, ids, 5, [], "causal", "edit")
+    clean = prefix.prefix_payload(tiny_llama, prefix.check(tiny_llama, ids, 5, method="edit"))
     assert (clean["invariant"], clean["max_delta"], clean["tolerance"], clean["dtype"]) == (True, 0.0, 0.0, "float32")
     assert [p["index"] for p in clean["positions"]] == [0, 1, 2, 3, 4]
-    dirty = prefix.prefix_payload(tiny_llama, ids, 5, [3], "none", "truncate")
+    dirty = prefix.prefix_payload(tiny_llama, prefix.check(tiny_llama, ids, 5, MaskRule("none", frozenset({3}))))
     assert not dirty["invariant"]
     assert all(p["changed"] and p["max_delta"] > dirty["tolerance"] for p in dirty["positions"])
-    every = prefix.all_payload(tiny_llama, ids, [], "wrong_way", "edit")
+    every = prefix.all_payload(tiny_llama, prefix.check_all(tiny_llama, ids, MaskRule("wrong_way")))
     assert not every["invariant"]
     assert [sum(x is not None for x in row) for row in every["matrix"]] == list(range(1, 12))
     toy = prefix.toy_payload()
