@@ -131,6 +131,11 @@ def score(run: Run, count: int = 5) -> Scored:
     return Scored(predictions, loss, math.exp(min(loss, 700.0)))  # e^710 is too large for a float
 
 
+def uniform_loss(vocabulary: int) -> float:
+    """The loss (nats) of a model that finds all V tokens equally likely: where training starts."""
+    return float(losses(torch.zeros(1, vocabulary), [0]))
+
+
 # The mistakes
 
 

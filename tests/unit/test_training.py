@@ -60,6 +60,10 @@ def test_long_prompts_are_scored_in_pieces_with_the_same_result(tiny_gpt2, monke
     assert training.score(run) == whole
 
 
+def test_a_model_without_a_clue_pays_ln_v():
+    assert training.uniform_loss(50257) == pytest.approx(math.log(50257))
+
+
 def test_unshifted_targets_score_the_token_just_read(decoder):
     logits = library(decoder, IDS).logits[0]
     assert training.unshifted_loss(decoder.run(IDS)) == pytest.approx(
