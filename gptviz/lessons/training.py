@@ -9,8 +9,8 @@ import gradio as gr
 
 from gptviz.decoder.decoder import Decoder, Run
 from gptviz.decoder.errors import UserError
-from gptviz.lab import copying, lens, training
-from gptviz.lessons.page import Asked, Page, api, guess, heading, lines, prose, question, sentences, story
+from gptviz.lab import copying, training
+from gptviz.lessons.page import Asked, Page, guess, heading, lines, prose, question, sentences, story
 from gptviz.service import Service
 from gptviz.widgets import widget
 
@@ -63,20 +63,7 @@ def build(service: Service, asked: gr.State) -> Page:
 
 
 def endpoints(service: Service) -> None:
-    """/surprisal."""
-
-    def surprisal(text: str, model: str = "") -> dict[str, Any]:
-        """What each token after the first cost the model in nats, their mean, and the perplexity."""
-        decoder, run = run_of(service, {"text": text, "model": model})
-        found = service.compute(("surprise", decoder.name, tuple(run.ids)), lambda: lens.surprise(run))
-        return {
-            "tokens": [token.as_json() for token in decoder.tokenizer.tokens(run.ids)],
-            "nats": found.nats,
-            "loss": found.loss,
-            "perplexity": found.perplexity,
-        }
-
-    api(surprisal, "surprisal")
+    """None of its own: the strip's numbers are those of /surprisal, which the next-token page offers."""
 
 
 def _copier(words: dict[str, str]) -> None:
