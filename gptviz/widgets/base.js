@@ -5,11 +5,11 @@ window.gptviz = (function () {
   const redraws = new Set(); // widgets to draw again when the theme or a font changes
 
   // Called by each gr.HTML once: finds the mount function, draws now and on every new value from Python.
-  function start(name, element, props, trigger, watch, server) {
+  function start(name, element, props, trigger, watch, server, fixed) {
     const root = element.querySelector(".gv-widget");
     root.setAttribute("role", "group");
-    if (props.aria) root.setAttribute("aria-label", props.aria);
-    const io = { props, server, trigger };
+    root.setAttribute("aria-label", fixed.label);
+    const io = { props, server, trigger, fixed };
     const draw = mount[name](root, io) || (() => {});
     const paint = () => { if (root.isConnected) draw(props.value ?? null); else redraws.delete(paint); };
     redraws.add(paint);
