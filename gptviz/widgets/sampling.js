@@ -57,6 +57,9 @@ gptviz.sampling = (function () {
     return Math.max(0, Math.log(sum) - weighted / sum);
   }
 
+  // The entropy at one temperature, the whole vocabulary kept; scratch [V] is overwritten.
+  const entropyAt = ({ z }, temperature, scratch) => temperature === 0 ? 0 : softmax(z, temperature, scratch);
+
   function entropy(p, n) {
     let h = 0;
     for (let r = 0; r < n; r++) if (p[r] > 0) h -= p[r] * Math.log(p[r]);
@@ -65,22 +68,27 @@ gptviz.sampling = (function () {
 
   // The three stages for valid settings. Fills ready.tempered and ready.final; the arrays are used again each time.
   function stages(ready, { temperature, topK, topP, topPFirst }) {
-    const { V, z, raw, tempered, final, possible } = ready;
+    const { V, z, tempered, final } = ready;
     let entropyTempered = 0;
     if (temperature === 0) { tempered.fill(0); tempered[0] = 1; }
     else entropyTempered = softmax(z, temperature, tempered);
+    const kept = keptInOrder(ready, { temperature, topK, topP }, topPFirst);
+    let mass = 0;
+    for (let r = 0; r < kept; r++) mass += tempered[r];
+    for (let r = 0; r < kept; r++) final[r] = tempered[r] / mass;
+    final.fill(0, kept);
+    return { kept, tempered, final, entropyRaw: ready.entropyRaw, entropyTempered, entropyFinal: kept === V ? entropyTempered : entropy(final, kept) };
+  }
+
+  // How many tokens survive, with top-p after the temperature or before it; ready.tempered must be filled.
+  function keptInOrder({ V, z, raw, tempered, possible }, { temperature, topK, topP }, topPFirst) {
     let kept = temperature === 0 ? 1 : possible;
     if (topK) {
       let n = Math.min(topK, V);
       while (n < V && z[n] === z[n - 1]) n++; // every token that ties with the k-th stays
       kept = Math.min(kept, n);
     }
-    kept = nucleus(topPFirst ? raw : tempered, kept, topP);
-    let mass = 0;
-    for (let r = 0; r < kept; r++) mass += tempered[r];
-    for (let r = 0; r < kept; r++) final[r] = tempered[r] / mass;
-    final.fill(0, kept);
-    return { kept, tempered, final, entropyRaw: ready.entropyRaw, entropyTempered, entropyFinal: kept === V ? entropyTempered : entropy(final, kept) };
+    return nucleus(topPFirst ? raw : tempered, kept, topP);
   }
 
   // How many of the first `kept` tokens it takes to reach topP of their mass; at least one.
@@ -173,5 +181,5 @@ gptviz.sampling = (function () {
     return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum);
   }
 
-  return { check, prepare, stages, sum, uniform, draws, chiSquare, upperGamma };
+  return { check, prepare, stages, keptInOrder, entropyAt, sum, uniform, draws, chiSquare, upperGamma };
 })();
