@@ -111,26 +111,32 @@ def picture_value(service: Service, text: str, model: str) -> dict[str, Any]:
     """What the attention widget draws: small pictures of all heads, and what each head does."""
     decoder, ids = service.encode(text, model)
     panel = service.panel(decoder, ids)
-    side = panel.thumbnails.shape[-1]
-    flat = panel.thumbnails.reshape(-1, side, side)  # [L*h, S, S]
-    stats = [
-        [s.kind, round(s.entropy, 3), round(s.first_token, 4), round(s.previous_token, 4), round(s.induction, 4)]
-        for s in panel.stats
-    ]
     best = max(panel.stats, key=lambda s: s.previous_token if s.kind == "previous" else s.previous_token - 1)
     return {
         "text": text,
         "model": decoder.name,
         "tokens": [t.shown for t in decoder.tokenizer.tokens(ids)],
-        "layers": decoder.shape.layers,
-        "heads": decoder.shape.heads,
-        "side": side,
-        "square": False,
-        "pooled": panel.pooled,
-        "thumbs": packed(triangle(flat)),
-        "stats": stats,
+        **panel_payload(panel),
         "start": [best.layer, best.head],
         "explain": dict(zip(("induction", "previous", "first", "broad", "local", "mixed"), explain(), strict=True)),
+    }
+
+
+def panel_payload(panel: heads.Panel, *, square: bool = False) -> dict[str, Any]:
+    """The part of a picture that grows with L and h: small pictures (their triangle, or `square`) and measures."""
+    layers, across, side, _ = panel.thumbnails.shape
+    flat = panel.thumbnails.reshape(-1, side, side)  # [L*h, S, S]
+    return {
+        "layers": layers,
+        "heads": across,
+        "side": side,
+        "square": square,
+        "pooled": panel.pooled,
+        "thumbs": packed(flat if square else triangle(flat)),
+        "stats": [
+            [s.kind, round(s.entropy, 3), round(s.first_token, 4), round(s.previous_token, 4), round(s.induction, 4)]
+            for s in panel.stats
+        ],
     }
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -102,6 +103,8 @@ class Service:
             self.status = Status(notes=[*notes, f"The model could not be loaded ({type(error).__name__})."])
         for note in self.status.notes:
             log.warning(note)
+        home = str(Path.home())  # the page may be seen by a class: it need not name this user's folders
+        self.status.notes = [note.replace(home, "~") for note in self.status.notes]
         log.info("%s is ready.", self.default)
 
     def _report(self, progress: Progress) -> None:
@@ -155,12 +158,14 @@ class Service:
         """What /tokenize answers, with the groups of tokens that share one character."""
         decoder, ids = self.encode(text, model)
         tokenizer = decoder.tokenizer
+        missing = len(text.encode()) - len(tokenizer.decode_bytes(ids))
         return {
             "tokens": [token.as_json() for token in tokenizer.tokens(ids)],
             "count": len(ids),
             "context": decoder.shape.context,
             "groups": [[group.start, group.stop, group.shown] for group in tokenizer.groups(ids)],
             "trailing_blank": text != text.rstrip(),
+            "lost_bytes": max(0, missing),  # a few vocabularies have no token for some control characters
         }
 
     # Work

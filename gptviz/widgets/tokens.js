@@ -35,6 +35,8 @@ gptviz.mount.tokens = function (root) {
   }
   function caption(v) {
     const count = `${gptviz.whole(v.count)} ${v.count === 1 ? "token" : "tokens"} of at most ${gptviz.whole(v.context)}; · is a blank that belongs to its token. Hover a token for its id and bytes.`;
-    return v.trailing_blank ? count + " The text ends with a blank: most words begin with theirs, so the next word is harder to guess." : count;
+    const blank = v.trailing_blank ? " The text ends with a blank: most words begin with theirs, so the next word is harder to guess." : "";
+    const lost = v.lost_bytes ? ` This vocabulary has no token for ${v.lost_bytes} of the text’s bytes; the model does not see them.` : "";
+    return count + blank + lost;
   }
 };
