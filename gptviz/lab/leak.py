@@ -40,6 +40,8 @@ def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule
     and its row of zeros would read as an all-clear.
     """
     MaskRule(direction)  # refuses an unknown direction first
+    if not isinstance(open_layers, list | tuple):
+        raise UserError(f"open_layers is {open_layers!r}; it must be a list of layer numbers.")
     for layer in open_layers:
         if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < layers:
             raise UserError(f"open_layers holds {layer!r}; layers are whole numbers from 0 to {layers - 1}.")
@@ -53,6 +55,8 @@ def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule
 
 def one_token(decoder: Decoder, text: str, name: str = "replacement") -> int:
     """The id of a text that is exactly one token. UserError otherwise."""
+    if not isinstance(text, str):
+        raise UserError(f"{name} is {text!r}; it must be a string.")
     ids = decoder.tokenizer.encode(text, begin=False) if len(text) <= 200 else []
     if len(ids) != 1:
         count = f"{len(ids)} tokens" if ids or not text else "too long"

@@ -220,6 +220,7 @@ def test_a_rule_is_every_layer_some_layers_or_none():
         ([1.5], "none", "open_layers holds 1.5"),
         ([True], "none", "open_layers holds True"),
         (["1"], "none", "open_layers holds '1'"),
+        (3, "none", "open_layers is 3; it must be a list"),
         ([1], "sideways", 'direction is "sideways"'),
     ],
 )
