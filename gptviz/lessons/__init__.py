@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import attention, next_token, training
+from gptviz.lessons import attention, mask, next_token, training
 
-PAGES: list[ModuleType] = [attention, next_token, training]
+PAGES: list[ModuleType] = [attention, mask, next_token, training]
