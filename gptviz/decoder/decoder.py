@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -15,26 +16,14 @@ from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrai
 
 from gptviz.decoder import attention
 from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
+from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.probe import final_norm, find_layers, verify
+from gptviz.decoder.shape import shape_of
 from gptviz.decoder.tokens import Tokenizer
+from gptviz.decoder.written import Written, find
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of a model: L layers, h heads, d width, C context, V vocabulary; tied weights counted once."""
-
-    layers: int
-    heads: int
-    kv_heads: int
-    width: int
-    head_width: int
-    context: int
-    vocabulary: int
-    parameters: int
-    tied: bool
 
 
 @dataclass
@@ -80,11 +69,14 @@ class Decoder:
         self.model, self.tokenizer, self.name, self.source = model.eval(), tokenizer, name, source
         self.layers = find_layers(model)
         verify(model, self.layers)
-        self.shape = _shape(model)
+        self.shape = shape_of(model)
         self.norm = final_norm(model, self.layers)
         for layer in self.layers:
             layer.register_forward_hook(_keep_residual, with_kwargs=True)
         self._plain_head = self._head_is_plain()
+        self._written: Written | None = None
+        self._sought = False
+        self._lock = threading.Lock()
 
     @classmethod
     def load(
@@ -198,16 +190,33 @@ class Decoder:
         """
         text = self.check_ids(ids)
         room = min(max_new_tokens, self.shape.context - len(text))
-        cache = DynamicCache() if use_cache else None
+        cache = GrowingCache() if use_cache else None
         fresh = text
+        written = self.written
         for index in range(room):
             begin = time.perf_counter()
-            logits = self.step(fresh, cache)  # [V]
+            logits = self.step(fresh, cache) if written is None else self._write(written, fresh, cache)  # [V]
             chosen = int(choose(logits))
             seconds = time.perf_counter() - begin
             yield Step(index, chosen, logits if keep_logits else None, len(fresh), seconds, cache_bytes(cache))
             text = [*text, chosen]
             fresh = [chosen] if use_cache else text
+
+    @property
+    def written(self) -> Written | None:
+        """The family's forward written out for speed, made and compared with the library at the first call.
+
+        None where there is none. From then on the weights must not change: some are kept a second time, in the
+        order that one row reads fastest.
+        """
+        with self._lock:
+            if not self._sought:
+                self._written, self._sought = find(self.model), True
+            return self._written
+
+    @torch.inference_mode()
+    def _write(self, written: Written, fresh: Sequence[int], cache: GrowingCache | None) -> Tensor:
+        return written(torch.tensor(list(fresh), device=self.device), cache).float().cpu()
 
     @torch.inference_mode()
     def step(self, fresh: Sequence[int], cache: DynamicCache | None) -> Tensor:
@@ -285,14 +294,6 @@ class Decoder:
         return _within("head", head, self.shape.heads, self.name)
 
 
-def cache_bytes(cache: DynamicCache | None) -> int:
-    """The bytes that the cache's key and value tensors really hold."""
-    if cache is None:
-        return 0
-    layers: list[Any] = [layer for layer in cache.layers if getattr(layer, "is_initialized", False)]
-    return sum(t.numel() * t.element_size() for layer in layers for t in (layer.keys, layer.values))
-
-
 def pick_device(device: str) -> torch.device:
     """ "auto" is CUDA where there is one, then MPS, then the CPU. UserError for a device that is not there."""
     if device == "auto":
@@ -318,27 +319,6 @@ def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, A
     if not lens.residual:  # the first block's input is the embedding
         lens.residual.append((args[0] if args else kwargs["hidden_states"]).float())
     lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
-
-
-def _shape(loaded: PreTrainedModel) -> Shape:
-    model: Any = loaded  # the library types its modules as Tensor | Module
-    config = model.config.get_text_config(decoder=True)
-    missing = [f for f in ("num_attention_heads", "hidden_size", "max_position_embeddings") if not hasattr(config, f)]
-    if missing:
-        raise UserError(f'The architecture "{config.model_type}" states no {missing[0]}, so gptviz cannot show it.')
-    heads, width = config.num_attention_heads, config.hidden_size
-    tokens, out = model.get_input_embeddings(), model.get_output_embeddings()
-    return Shape(
-        layers=config.num_hidden_layers,
-        heads=heads,
-        kv_heads=getattr(config, "num_key_value_heads", None) or heads,
-        width=width,
-        head_width=getattr(config, "head_dim", None) or width // heads,
-        context=config.max_position_embeddings,
-        vocabulary=tokens.weight.shape[0],
-        parameters=sum(p.numel() for p in model.parameters()),
-        tied=out.weight.data_ptr() == tokens.weight.data_ptr(),
-    )
 
 
 def _within(what: str, value: int, count: int, name: str) -> int:

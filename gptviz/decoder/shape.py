@@ -1,0 +1,47 @@
+"""The sizes of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from gptviz.decoder.errors import UserError
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a model: L layers, h heads, d width, C context, V vocabulary; tied weights counted once."""
+
+    layers: int
+    heads: int
+    kv_heads: int
+    width: int
+    head_width: int
+    context: int
+    vocabulary: int
+    parameters: int
+    tied: bool
+
+
+def shape_of(loaded: PreTrainedModel) -> Shape:
+    """The sizes of a loaded model, from its configuration and tensors. UserError where it states too little."""
+    model: Any = loaded  # the library types its modules as Tensor | Module
+    config = model.config.get_text_config(decoder=True)
+    missing = [f for f in ("num_attention_heads", "hidden_size", "max_position_embeddings") if not hasattr(config, f)]
+    if missing:
+        raise UserError(f'The architecture "{config.model_type}" states no {missing[0]}, so gptviz cannot show it.')
+    heads, width = config.num_attention_heads, config.hidden_size
+    tokens, out = model.get_input_embeddings(), model.get_output_embeddings()
+    return Shape(
+        layers=config.num_hidden_layers,
+        heads=heads,
+        kv_heads=getattr(config, "num_key_value_heads", None) or heads,
+        width=width,
+        head_width=getattr(config, "head_dim", None) or width // heads,
+        context=config.max_position_embeddings,
+        vocabulary=tokens.weight.shape[0],
+        parameters=sum(p.numel() for p in model.parameters()),
+        tied=out.weight.data_ptr() == tokens.weight.data_ptr(),
+    )
