@@ -138,7 +138,7 @@ class Decoder:
 
         def look(layer: int, scores: Tensor, weights: Tensor) -> None:
             if layer in wanted:
-                kept[layer] = LayerAttention(scores[0], weights[0])
+                kept[layer] = LayerAttention(scores[0].cpu(), weights[0].cpu())
             if observe is not None:
                 observe(layer, scores[0], weights[0])
 

@@ -101,7 +101,7 @@ def measure(weights: Tensor) -> Tensor:
     entropy = -torch.special.xlogy(rows, rows).sum(-1)  # [h, R]
     ceiling = torch.arange(first_row + 1, T + 1, device=weights.device).log().clamp(min=1e-9)  # [R]
     index = torch.arange(first_row, T, device=weights.device)  # [R]
-    previous = rows[:, torch.arange(len(index)), (index - 1).clamp(min=0)]  # [h, R]
+    previous = rows.gather(-1, (index - 1).clamp(min=0)[None, :, None].expand(len(rows), -1, 1))[:, :, 0]  # [h, R]
     back = index[:, None] - torch.arange(T, device=weights.device)[None]  # [R, T]
     near = (rows * ((back >= 0) & (back < NEAR))).sum(-1)  # [h, R]
     measures = torch.stack([entropy, rows[:, :, 0], previous, near, entropy / ceiling])  # [5, h, R]
