@@ -193,6 +193,21 @@ def past_the_end(table: Tensor) -> str:
     return ""
 
 
+def past_row(rows: int) -> str:
+    """The same for a table of that many rows, whatever is in it."""
+    return past_the_end(torch.zeros(rows, 1))
+
+
+def fresh_tables() -> tuple[float, float]:
+    """Standard deviations of two untrained tables of 1,000 × 768: PyTorch's nn.Embedding, and the library's GPT-2."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        plain = nn.Embedding(1000, 768)
+        gpt2 = GPT2LMHeadModel(GPT2Config(vocab_size=1000, n_layer=1, bos_token_id=None, eos_token_id=None))
+    table = gpt2.get_parameter("transformer.wte.weight")
+    return float(plain.weight.detach().std()), float(table.detach().std())
+
+
 @torch.inference_mode()
 def stream(decoder: Decoder, run: Run) -> Stream:
     """Vector lengths of the residual stream of a run that kept it, before and after the final norm."""

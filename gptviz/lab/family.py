@@ -102,17 +102,32 @@ def check(spec: Spec) -> None:
 
 
 def build(
-    d: int, L: int, h: int, V: int, C: int, tied: bool = True, ffn: str = "gelu", kv_heads: int = 0, ffn_width: int = 0
+    d: int,
+    L: int,
+    h: int,
+    V: int,
+    C: int,
+    tied: bool = True,
+    ffn: str = "gelu",
+    kv_heads: int = 0,
+    ffn_width: int = 0,
+    like: str = "",
 ) -> Spec:
     """A shape as the calculator offers it: the feed-forward kind brings its generation's norm, biases and positions.
 
-    `kv_heads` 0 means one per query head. UserError for a shape that cannot be built.
+    `kv_heads` 0 means one per query head. `like` names a public model of the same kind whose norm order and biases
+    are kept. UserError for a shape that cannot be built.
     """
     if ffn not in STYLES:
         raise UserError(f'ffn is "{ffn}"; it must be one of {", ".join(STYLES)}.')
-    spec = replace(STYLES[ffn], d=d, L=L, h=h, V=V, C=C, tied=tied, kv_heads=kv_heads or h, ffn_width=ffn_width)
+    style = PUBLIC.get(like, STYLES[ffn])
+    style = style if style.ffn == ffn else STYLES[ffn]
+    spec = replace(style, d=d, L=L, h=h, V=V, C=C, tied=tied, kv_heads=kv_heads or h, ffn_width=ffn_width)
     check(spec)
-    return spec
+    known = PUBLIC.get(like)
+    if known is not None and spec == replace(known, ffn_width=spec.ffn_width) and spec.inner == known.inner:
+        return known
+    return replace(spec, name="", source="", year=0)
 
 
 def gpt(name: str, d: int, L: int, h: int, C: int = 1024, V: int = 50257, year: int = 2019, source: str = "") -> Spec:

@@ -101,6 +101,13 @@ def test_position_norms_are_those_of_the_table(tiny_gpt2):
     assert shown.past_the_end.startswith("IndexError: ")
 
 
+def test_fresh_tables_have_the_spread_their_code_asks_for():
+    plain, gpt2 = anatomy.fresh_tables()
+    assert plain == pytest.approx(1.0, abs=0.01)
+    assert gpt2 == pytest.approx(GPT2Config().initializer_range, abs=1e-4)
+    assert anatomy.past_row(1024).startswith("IndexError")
+
+
 def test_a_rotating_model_has_wavelengths_instead(tiny_llama):
     shown = anatomy.positions(tiny_llama.model)
     assert (shown.kind, shown.norms, shown.past_the_end) == ("rotary", [], "")

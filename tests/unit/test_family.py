@@ -148,6 +148,17 @@ def test_impossible_shapes_get_one_sentence(change, says):
     assert str(refusal.value).endswith(".")
 
 
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_calculator_knows_a_public_shape_and_forgets_its_name_when_it_changes(name):
+    p = PUBLIC[name]
+    same = family.build(p.d, p.L, p.h, p.V, p.C, p.tied, p.ffn, p.kv_heads, p.inner, like=name)
+    assert same == p
+    other = family.build(p.d, p.L + 1, p.h, p.V, p.C, p.tied, p.ffn, p.kv_heads, p.inner, like=name)
+    assert (other.name, other.source, other.biases, other.order) == ("", "", p.biases, p.order)
+    grown = count(other).total - count(p).total
+    assert grown == (count(p).attention + count(p).ffn) // p.L + 2 * p.d * (2 if p.norm == "layer" else 1)
+
+
 def test_an_unknown_style_is_named():
     with pytest.raises(UserError, match='"relu"'):
         family.build(8, 1, 1, 10, 10, ffn="relu")
