@@ -8,10 +8,12 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from bench.measure import machine
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab import heads
@@ -55,18 +57,25 @@ def compare(decoder: Decoder, T: int, runs: int) -> dict[str, float | int]:
     }
 
 
-def main() -> None:
-    """Print one JSON object."""
-    torch.set_num_threads(2)
+def run(*, quick: bool = False) -> dict[str, Any]:
+    """The figures at T = 64 and, unless `quick`, at 1,024."""
     torch.manual_seed(0)
     decoder = Decoder.from_model(GPT2LMHeadModel(GPT2Config()), Tokenizer.gpt2(), name="gpt2-shape")
     start = peak_bytes()
     rows = [compare(decoder, 64, 5)]
+    if quick:
+        return {"machine": machine(), "rows": rows}
     decoder.run(list(range(1024)))  # so that the growth below is the panel's, not the forward pass's
     plain_peak = peak_bytes()
     rows.append(compare(decoder, 1024, 3))
     extra = peak_bytes() - plain_peak
-    print(json.dumps({"rows": rows, "start_bytes": start, "extra_bytes_1024": extra}, indent=1))
+    return {"machine": machine(), "rows": rows, "start_bytes": start, "extra_bytes_1024": extra}
+
+
+def main() -> None:
+    """Print one JSON object."""
+    torch.set_num_threads(2)
+    print(json.dumps(run(), indent=1))
 
 
 if __name__ == "__main__":
