@@ -10,13 +10,13 @@ of the dtype. Differences are those of the logits, largest over the vocabulary.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gptviz.decoder.attention import CAUSAL, MaskRule
+from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab import leak
@@ -77,18 +77,36 @@ class Toy:
 
 def toy(masked: bool, seed: int = 0) -> Toy:
     """One attention, as small as it gets: four random word vectors, three random matrices, and a mask or none."""
+    x, attend = _toy_attention(len(TOY_WORDS), seed)
+    seen = allowed("causal" if masked else "none", 4, 4)  # [T, T]
+    return Toy(x, attend(x, seen), attend(x[:3], seen[:3, :3]))
+
+
+def chunk_toy(length: int = 8, chunk: int = 4, seed: int = 0) -> Tensor:
+    """Every prefix of the toy when its mask leaks inside chunks: largest |Δ| by prefix length and position.
+
+    [length-1, length]; a mistake real code has made. A prefix that ends at a chunk border shows nothing.
+    """
+    x, attend = _toy_attention(length, seed)
+    place = torch.arange(length) // chunk
+    seen = place[None, :] <= place[:, None]  # [T, T]: the past, and the rest of the own chunk
+    full = attend(x, seen)  # [T, d]
+    deltas = torch.zeros(length - 1, length)
+    for n in range(1, length):
+        deltas[n - 1, :n] = (full[:n] - attend(x[:n], seen[:n, :n])).abs().amax(-1)
+    return deltas
+
+
+def _toy_attention(T: int, seed: int) -> tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]:
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(len(TOY_WORDS), TOY_WIDTH, generator=generator)  # [T, d]
+    x = torch.randn(T, TOY_WIDTH, generator=generator)  # [T, d]
     Wq, Wk, Wv = torch.randn(3, TOY_WIDTH, TOY_WIDTH, generator=generator) / TOY_WIDTH**0.5
 
-    def attend(x: Tensor) -> Tensor:
-        T = len(x)
+    def attend(x: Tensor, seen: Tensor) -> Tensor:
         scores = (x @ Wq) @ (x @ Wk).T / TOY_WIDTH**0.5  # [T, T]
-        if masked:
-            scores = scores.masked_fill(~torch.ones(T, T, dtype=torch.bool).tril(), float("-inf"))
-        return scores.softmax(-1) @ (x @ Wv)  # [T, d]
+        return scores.masked_fill(~seen, float("-inf")).softmax(-1) @ (x @ Wv)  # [T, d]
 
-    return Toy(x, attend(x), attend(x[:3]))
+    return x, attend
 
 
 def check(
@@ -225,7 +243,13 @@ def toy_payload() -> dict[str, object]:
         made = toy(masked)
         return {"full": leak.numbers(made.full), "short": leak.numbers(made.short), "deltas": leak.numbers(made.deltas)}
 
-    return {"words": list(TOY_WORDS), "keep": 3, "masked": side(True), "open": side(False)}
+    return {
+        "words": list(TOY_WORDS),
+        "keep": 3,
+        "masked": side(True),
+        "open": side(False),
+        "chunks": leak.numbers(chunk_toy()),
+    }
 
 
 if __name__ == "__main__":

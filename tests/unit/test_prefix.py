@@ -78,6 +78,13 @@ def test_the_toy_is_exact_for_other_words_too():
     assert all(torch.count_nonzero(prefix.toy(True, seed).deltas) == 0 for seed in range(40))
 
 
+def test_the_toy_that_leaks_inside_chunks_looks_clean_at_a_border():
+    deltas = prefix.chunk_toy()
+    expected = [[i < n and n % 4 != 0 and i >= 4 * (n // 4) for i in range(8)] for n in range(1, 8)]
+    assert (deltas > 1e-6).tolist() == expected
+    assert torch.count_nonzero(deltas[3]) == 0
+
+
 # One prefix of a real model
 
 
