@@ -111,7 +111,7 @@ class Frame:
 
     def wire(self, demo: gr.Blocks) -> None:
         every = [c for page in self.pages.values() for c in page.outputs]
-        outputs = [self.asked, self.strip, *every]
+        outputs = [self.header, self.asked, self.strip, *every]
         ask = functools.partial(gr.on, fn=sentences(self.ask), outputs=outputs, show_progress_on=self.strip, **LIVE)
         ask(
             triggers=[self.run.click, self.prompt.submit, self.model.input],
@@ -127,12 +127,12 @@ class Frame:
                 show_progress="hidden",
                 **LIVE,
             )
-        first = [self.header, self.known, self.model, self.prompt, self.tabs, self.current]
+        first = [self.known, self.model, self.prompt, self.tabs, self.current]
         demo.load(self.open_link, None, [*first, *outputs], show_progress="hidden", **LIVE)
         self.timer.tick(
             self.poll,
             [self.known, self.model, self.asked, self.current],
-            [self.header, self.timer, self.known, self.model, *outputs],
+            [self.timer, self.known, self.model, *outputs],
             show_progress="hidden",
             **LIVE,
         )
@@ -142,16 +142,15 @@ class Frame:
     def ask(self, text: str, model: str, current: str) -> Iterator[dict[Any, Any]]:
         """Take a prompt: the tokens first, then whatever the open page shows. A bad prompt changes nothing."""
         asked: Asked = {"text": text, "model": model or ""}
-        yield {self.asked: asked, self.strip: self.service.tokens(text, asked["model"])}
+        tokens = self.service.tokens(text, asked["model"])
+        yield {self.header: self._header(asked["model"]), self.asked: asked, self.strip: tokens}
         yield from self.answer(current, asked)
 
     def answer(self, key: str, asked: Asked) -> Iterator[dict[Any, Any]]:
         """What the page shows for this prompt."""
         shown = self.pages[key].show(asked)
-        if isinstance(shown, dict):
-            yield shown
-        else:
-            yield from shown
+        # Gradio takes an empty dict for a missing value, so a page with nothing new says nothing at all.
+        yield from filter(None, [shown] if isinstance(shown, dict) else shown)
 
     def pick(self, model: str, current: str, event: gr.EventData) -> Iterator[dict[Any, Any]]:
         """An example was clicked."""

@@ -25,7 +25,9 @@ window.gptviz = (function () {
   const repaint = () => redraws.forEach((paint) => paint());
   new MutationObserver((list) => { if (list.some((m) => m.attributeName === "class")) { palette.clear(); repaint(); } })
     .observe(document.documentElement, { attributes: true, subtree: false });
-  document.addEventListener("DOMContentLoaded", () => {
+  // Gradio may put this script in after the document is complete.
+  const ready = (fn) => document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", fn) : fn();
+  ready(() => {
     new MutationObserver(() => { palette.clear(); repaint(); }).observe(document.body, { attributes: true, attributeFilter: ["class"] });
     if (document.fonts) document.fonts.ready.then(repaint);
   });
@@ -132,5 +134,5 @@ window.gptviz = (function () {
     return /[",\n\r]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
   }
 
-  return { mount, start, css, rgb, mix, ramp, el, say, em, segment, canvas, bytes, floats, percent, number, whole, save, savePicture, saveText, csv };
+  return { mount, start, ready, css, rgb, mix, ramp, el, say, em, segment, canvas, bytes, floats, percent, number, whole, save, savePicture, saveText, csv };
 })();

@@ -41,7 +41,7 @@ gptviz.shareLink = function () {
 // Modes asked for in the address, and the theme chosen last.
 (function () {
   const ask = new URLSearchParams(location.search);
-  document.addEventListener("DOMContentLoaded", () => {
+  gptviz.ready(() => {
     if (ask.has("embed")) document.documentElement.classList.add("gv-embed");
     if (ask.has("projector")) document.documentElement.classList.add("gv-projector");
     let kept = null;
