@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,12 @@ from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrai
 from gptviz.decoder import attention
 from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, cache_bytes
+from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.probe import final_norm, find_layers, verify
 from gptviz.decoder.shape import shape_of
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.decoder.written import Written, find
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass
@@ -188,16 +187,40 @@ class Decoder:
         Stops after `max_new_tokens` or at the end of the context. Without a cache the whole text runs again
         for each token; with it, the prompt runs once and each later step runs one position.
         """
+        steps = self.stream_in_pieces(
+            ids, choose, max_new_tokens=max_new_tokens, use_cache=use_cache, keep_logits=keep_logits
+        )
+        yield from (step for step in steps if step is not None)
+
+    def stream_in_pieces(
+        self,
+        ids: Sequence[int],
+        choose: Callable[[Tensor], int],
+        *,
+        max_new_tokens: int,
+        use_cache: bool = True,
+        keep_logits: bool = True,
+        every: float = math.inf,
+    ) -> Iterator[Step | None]:
+        """`stream` for a caller who may want to stop within a step: None whenever `every` seconds went into one.
+
+        `Step.seconds` leaves out the time in between.
+        """
         text = self.check_ids(ids)
         room = min(max_new_tokens, self.shape.context - len(text))
         cache = GrowingCache() if use_cache else None
         fresh = text
         written = self.written
         for index in range(room):
-            begin = time.perf_counter()
-            logits = self.step(fresh, cache) if written is None else self._write(written, fresh, cache)  # [V]
+            spent, begin = 0.0, time.perf_counter()
+            for logits in self._pieces(written, fresh, cache):
+                if logits is None and (piece := time.perf_counter() - begin) >= every:
+                    spent += piece
+                    yield None
+                    begin = time.perf_counter()
+            assert logits is not None
             chosen = int(choose(logits))
-            seconds = time.perf_counter() - begin
+            seconds = spent + time.perf_counter() - begin
             yield Step(index, chosen, logits if keep_logits else None, len(fresh), seconds, cache_bytes(cache))
             text = [*text, chosen]
             fresh = [chosen] if use_cache else text
@@ -215,8 +238,15 @@ class Decoder:
             return self._written
 
     @torch.inference_mode()
-    def _write(self, written: Written, fresh: Sequence[int], cache: GrowingCache | None) -> Tensor:
-        return written(torch.tensor(list(fresh), device=self.device), cache).float().cpu()
+    def _pieces(
+        self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None
+    ) -> Iterator[Tensor | None]:
+        """None while the forward runs, then the logits [V], float32 on the CPU."""
+        if written is None:
+            yield self.step(fresh, cache)
+            return
+        for found in written.pieces(torch.tensor(list(fresh), device=self.device), cache):
+            yield None if found is None else found.float().cpu()
 
     @torch.inference_mode()
     def step(self, fresh: Sequence[int], cache: DynamicCache | None) -> Tensor:
@@ -292,24 +322,6 @@ class Decoder:
     def check_head(self, head: int) -> int:
         """The head, if the model has it. UserError otherwise."""
         return _within("head", head, self.shape.heads, self.name)
-
-
-def pick_device(device: str) -> torch.device:
-    """ "auto" is CUDA where there is one, then MPS, then the CPU. UserError for a device that is not there."""
-    if device == "auto":
-        usable = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-        return torch.device(usable)
-    with suppress(RuntimeError, AssertionError):
-        torch.empty(1, device=device)
-        return torch.device(device)
-    raise UserError(f'device is "{device}", which this machine does not have; use auto, cpu, cuda or mps.')
-
-
-def pick_dtype(dtype: str) -> torch.dtype:
-    """The torch dtype of that name. UserError for any other name."""
-    if dtype not in DTYPES:
-        raise UserError(f'dtype is "{dtype}"; it must be one of {", ".join(DTYPES)}.')
-    return DTYPES[dtype]
 
 
 def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:

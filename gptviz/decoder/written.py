@@ -9,7 +9,7 @@ has given the library's logits; every other architecture keeps the library's for
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -57,13 +57,21 @@ class Written(ABC):
 
     def __call__(self, ids: Tensor, cache: GrowingCache | None = None) -> Tensor:
         """The logits [V] after ids [T], which follow what the cache holds; several only where it holds nothing."""
+        for found in self.pieces(ids, cache):
+            logits = found
+        assert logits is not None
+        return logits
+
+    def pieces(self, ids: Tensor, cache: GrowingCache | None = None) -> Iterator[Tensor | None]:
+        """The same in pieces: None after each block, where a caller may stop, and the logits at the end."""
         past = cache.get_seq_length() if cache is not None else 0
         if past and len(ids) > 1:
             raise ValueError("A chunk that continues a cache needs a mask; the library's forward has it.")
         x, turn = self.begin(ids, past)  # [T, d]
         for layer in range(self.layers):
             x = self.block(layer, x, turn, cache, layer == self.layers - 1)  # [T, d], at the end [1, d]
-        return self.head(self.final(x))[0]
+            yield None
+        yield self.head(self.final(x))[0]
 
     @abstractmethod
     def begin(self, ids: Tensor, past: int) -> tuple[Tensor, Turn | None]:

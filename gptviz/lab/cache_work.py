@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from gptviz.decoder.decoder import Decoder, Step
 from gptviz.decoder.errors import UserError
 
 MAX_NEW_TOKENS = 512  # the lane without a cache is quadratic
+PAUSE_S = 0.2
 LANES = ("cached", "uncached")
 TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 1.0, torch.float16: 0.25}  # of a logit
 
@@ -131,8 +133,8 @@ class RaceStep:
 class Race:
     """One prompt continued greedily in two lanes at once; iterate to run it.
 
-    Each step yields twice: None after the lane without a cache, so that a caller can stop in between, and the
-    RaceStep after the cached lane. Both lanes read the same text, the lane without a cache being the reference, so
+    It yields each RaceStep, and None after the first lane of a step and whenever PAUSE_S went into one lane, so that
+    a caller can stop in between. Both lanes read the same text, the lane without a cache being the reference, so
     that the logits stay comparable where a rounding difference turns a choice. The race runs on past an end-of-text
     token, since it compares N against N. UserError for a bad number of tokens, or a prompt that fills the context.
     """
@@ -176,11 +178,14 @@ class Race:
             wished.append(int(logits.argmax()))
             return written[len(wished) - 1]
 
-        slow = self.decoder.stream(self.prompt, reference, max_new_tokens=self.room, use_cache=False)
-        fast = self.decoder.stream(self.prompt, follow, max_new_tokens=self.room)
-        for uncached in slow:
+        stream = partial(self.decoder.stream_in_pieces, self.prompt, max_new_tokens=self.room, every=PAUSE_S)
+        fast = stream(follow)
+        for uncached in stream(reference, use_cache=False):
             yield None
-            cached = next(fast)
+            if uncached is None:
+                continue
+            while (cached := next(fast)) is None:
+                yield None
             yield self._record(uncached, cached, wished[-1])
 
     def _record(self, uncached: Step, cached: Step, wish: int) -> RaceStep:

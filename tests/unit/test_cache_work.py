@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import time
 
 import pytest
 import torch
@@ -210,11 +211,39 @@ def test_the_race_stops_at_the_end_of_the_context(tiny_gpt2):
 def test_stopping_early_leaves_a_partial_answer(tiny_gpt2):
     race = Race(tiny_gpt2, IDS, 30)
     running = iter(race)
-    for _ in range(7):
+    while len(race.steps) < 3:
         next(running)
     running.close()
     answer = race.as_json()
     assert (answer["new_tokens"], answer["stop"]) == (3, "")
+
+
+def test_a_long_step_can_be_stopped_in_the_middle(tiny_gpt2, monkeypatch):
+    """With no patience at all there is a pause after every block, and the answer stays the same."""
+    whole = run(tiny_gpt2, IDS, 4).as_json()
+    monkeypatch.setattr("gptviz.lab.cache_work.PAUSE_S", 0.0)
+    race = Race(tiny_gpt2, IDS, 4)
+    between: list[int] = [0]
+    for step in race:
+        if step is None:
+            between[-1] += 1
+        else:
+            between.append(0)
+    layers = tiny_gpt2.shape.layers
+    assert between == [2 * layers + 1] * 4 + [0]
+    paused = race.as_json()
+    assert paused["tokens"] == whole["tokens"]
+    assert paused["max_logit_delta"] == whole["max_logit_delta"]
+
+
+def test_the_clock_stands_still_between_the_pieces(tiny_gpt2):
+    total = 0.0
+    for step in tiny_gpt2.stream_in_pieces(IDS, lambda logits: 5, max_new_tokens=2, every=0.0):
+        if step is None:
+            time.sleep(0.05)
+        else:
+            total += step.seconds
+    assert total < 0.05 * tiny_gpt2.shape.layers
 
 
 @pytest.mark.parametrize("new_tokens", [0, -1, MAX_NEW_TOKENS + 1, 2.5, True, "20"])
