@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import attention, mask, next_token, prefix, training
+from gptviz.lessons import anatomy, attention, mask, next_token, prefix, training
 
-PAGES: list[ModuleType] = [attention, mask, prefix, next_token, training]
+PAGES: list[ModuleType] = [attention, mask, prefix, next_token, training, anatomy]
