@@ -78,7 +78,7 @@ gptviz.headGrid = function (root, { onpick }) {
   const same = (a, b) => a && b && a[0] === b[0] && a[1] === b[1];
   function describe([l, h]) {
     const [kind] = v.stats[l * v.heads + h];
-    tip.textContent = `layer ${l}, head ${h}: ${gptviz.KIND_NAMES[kind]}`;
+    tip.textContent = `layer ${l}, head ${h}: ${v.leak ? gptviz.percent(v.leak[l][h]) + " of its weight on later tokens" : gptviz.KIND_NAMES[kind]}`;
   }
   function pick(where) {
     picked = where; describe(where); draw(v, box.width);
