@@ -11,7 +11,7 @@ window.gptviz = (function () {
     root.setAttribute("aria-label", fixed.label);
     const io = { props, server, trigger, fixed };
     const draw = mount[name](root, io) || (() => {});
-    const paint = () => { if (root.isConnected) draw(props.value ?? null); else redraws.delete(paint); };
+    const paint = () => { if (root.isConnected) draw(given(props.value)); else redraws.delete(paint); };
     redraws.add(paint);
     watch("value", paint);
     let width = 0;
@@ -20,6 +20,12 @@ window.gptviz = (function () {
       if (now && now !== width) { const first = width === 0; width = now; if (!first) requestAnimationFrame(paint); }
     }).observe(root);
     paint();
+  }
+
+  // A widget mounted while its answer is still coming can hold Gradio's own mark for "nothing new": that is no value.
+  function given(value) {
+    const only = value && value.__type__ === "update" && Object.keys(value).every((key) => key === "__type__" || key === "props");
+    return only ? null : value ?? null;
   }
 
   const repaint = () => redraws.forEach((paint) => paint());
