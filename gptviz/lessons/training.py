@@ -287,4 +287,4 @@ def quiz_value(words: dict[str, str], decoder: Decoder, scored: training.Scored)
 
 def percent(p: float) -> str:
     """A probability for people; tiny ones keep two digits."""
-    return f"{100 * p:.1f} %" if p >= 0.001 else f"{100 * p:.2g} %"
+    return f"{100 * p:.1f}\u00a0%" if p >= 0.001 else f"{100 * p:.2g}\u00a0%"

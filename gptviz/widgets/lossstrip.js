@@ -52,7 +52,7 @@ gptviz.mount.lossstrip = function (root, io) {
       target.style.background = gptviz.mix("--grid", "--warn", share);
       target.style.color = share > 0.62 ? "var(--paper)" : "var(--ink)";
     }
-    return el("div", { class: "gv-col", role: "option", "aria-selected": String(t === picked), "aria-label": about(t), onclick: () => pick(t), onpointerenter: (e) => { if (e.pointerType === "mouse") pick(t); } },
+    return el("div", { class: "gv-fcol", role: "option", "aria-selected": String(t === picked), "aria-label": about(t), onclick: () => pick(t), onpointerenter: (e) => { if (e.pointerType === "mouse") pick(t); } },
       el("span", { class: "gv-given" }, v.tokens[t]), el("span", { class: "gv-arrow", "aria-hidden": "true" }, "↓"), target, price);
   }
   const about = (t) => `after ${v.tokens[t]} comes ${v.tokens[t + 1]}` + (revealed ? `, ${v.nats[t].toFixed(2)} nats` : "");

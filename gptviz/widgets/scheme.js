@@ -53,7 +53,7 @@ gptviz.mount.scheme = function (root, io) {
     const stage = v.stages[Number(id.split(".")[0])], all = count * stage.repeat, fill = el("i");
     fill.style.width = (revealed ? 100 * all / v.total : 0) + "%";
     return el("button", { type: "button", class: "gv-box" + (shared ? " gv-shared" : ""), "data-part": main.role, "aria-pressed": String(id === picked), onclick: () => { picked = id; paint(); flow.querySelector("[aria-pressed=true]")?.focus(); } },
-      el("b", {}, name), el("span", { class: "gv-dims" }, shape), el("span", { class: "gv-count" }, shared ? "the token table again" : revealed ? whole(count) : "?"), el("span", { class: "gv-bar" }, fill));
+      el("b", {}, name), el("span", { class: "gv-dims" }, shape), el("span", { class: "gv-boxcount" }, shared ? "the token table again" : revealed ? whole(count) : "?"), el("span", { class: "gv-bar" }, fill));
   }
 
   function rowsOf(id) {

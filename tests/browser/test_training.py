@@ -17,7 +17,7 @@ def scored(nano):
 
 def opened(open_page, prompt=PROMPT, **options):
     page = open_page("training", prompt, **options)
-    page.wait_for_selector(".gv-forced .gv-col")
+    page.wait_for_selector(".gv-forced .gv-fcol")
     return page
 
 
@@ -32,7 +32,7 @@ def said(locator) -> str:
 def test_the_strip_pairs_each_token_with_the_next_and_hides_the_loss(open_page, nano, scored):
     page = opened(open_page)
     shown = [token.shown for token in nano.tokenizer.tokens(nano.tokenizer.encode(PROMPT))]
-    columns = page.locator(".gv-col")
+    columns = page.locator(".gv-fcol")
     assert columns.locator(".gv-given").all_inner_texts() == shown[:-1]
     assert columns.locator(".gv-target").all_inner_texts() == shown[1:]
     assert set(columns.locator(".gv-price").all_inner_texts()) == {"·"}
