@@ -39,7 +39,7 @@ def build(service: Service, asked: gr.State) -> Page:
     widget("calculator", label="Parameter calculator", value=values.presets(), server=[count_server()])
     heading(*part(words, "quiz"))
     quiz = widget("quiz", label="Check yourself")
-    prose_story(words["story"].format(**values.fresh_spread()))
+    prose_story(words["story"].format(**values.story_numbers()))
     _wire(service, words, asked, ask, boxes, stream_ask, stream, code)
 
     def show(now: Asked) -> dict[Any, Any]:

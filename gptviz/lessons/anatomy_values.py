@@ -277,7 +277,11 @@ def quiz_value(service: Service, words: dict[str, str], decoder: Decoder) -> lis
     ]
 
 
-def fresh_spread() -> dict[str, str]:
-    """Standard deviations of freshly made tables, PyTorch's and GPT-2's, measured."""
+def story_numbers() -> dict[str, str]:
+    """Numbers in the prose: spreads of freshly made tables, measured, and GPT-2 small's shapes from its modules."""
     plain, small = anatomy.fresh_tables()
-    return {"fresh": f"{plain:.3f}", "small": f"{small:.4f}"}
+    rows, spec = {row.name: row for row in anatomy.gpt2_small().rows}, family.PUBLIC["gpt2"]
+    modules = {"tokens": "wte", "positions": "wpe", "up": "h.0.mlp.c_fc", "down": "h.0.mlp.c_proj"}
+    shapes = {key: str(rows[f"transformer.{name}"].shape) for key, name in modules.items()}
+    sizes = {"layers": str(spec.L), "heads": str(spec.h), "width": str(spec.d), "head": str(rows["lm_head"].shape)}
+    return {"fresh": f"{plain:.3f}", "small": f"{small:.4f}", **shapes, **sizes}
