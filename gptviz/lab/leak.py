@@ -24,13 +24,17 @@ SPARE = " a of and in to"  # where the replacement already stands, the first of 
 
 @dataclass(frozen=True)
 class Contamination:
-    """What moved when one token was replaced: residual stream [L+1, T] and logits [T], largest |Δ| each."""
+    """What moved when one token was replaced: residual stream [L+1, T] and logits [T], largest |Δ| each.
+
+    `surprisal` [T-1] is what the unedited run pays for each true next token, in nats.
+    """
 
     position: int
     replaced: int
     replacement: int
     change: Tensor
     logit_change: Tensor
+    surprisal: Tensor
 
 
 def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule:
@@ -87,7 +91,8 @@ def contamination(decoder: Decoder, ids: list[int], position: int, new: int, rul
     assert after.residual is not None
     change = finite((after.residual - before.residual).abs().amax(-1), decoder)  # [L+1, T]
     logit_change = finite((after.logits - before.logits).abs().amax(-1), decoder)  # [T]
-    return Contamination(position, ids[position], edited[position], change, logit_change)
+    paid = surprisal(before.logits, ids)
+    return Contamination(position, ids[position], edited[position], change, logit_change, paid)
 
 
 def leaked_mass(decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
@@ -151,10 +156,9 @@ def surprisal(logits: Tensor, ids: Sequence[int]) -> Tensor:
 def mask_payload(
     decoder: Decoder, ids: list[int], rule: MaskRule, position: int, replacement: str
 ) -> dict[str, object]:
-    """What /mask answers: contamination map, logit change, loss with and without the mask, leaked weight per head."""
+    """What /mask answers but for the heads: contamination map, logit change, loss with the mask and as set."""
     found = contamination(decoder, ids, check_position(position, len(ids)), one_token(decoder, replacement), rule)
-    causal = surprisal(decoder.run(ids).logits, ids)
-    changed = causal if rule.is_causal else surprisal(decoder.run(ids, rule=rule).logits, ids)
+    causal = found.surprisal if rule.is_causal else surprisal(decoder.run(ids).logits, ids)
     token = decoder.tokenizer.token
     return {
         "tokens": [token(i).as_json() for i in ids],
@@ -165,8 +169,7 @@ def mask_payload(
         "direction": rule.direction,
         "change": numbers(found.change),
         "logit_change": numbers(found.logit_change),
-        "loss": {"causal": numbers(causal), "changed": numbers(changed)},
-        "leaked": numbers(leaked_mass(decoder, ids, rule)),
+        "loss": {"causal": numbers(causal), "changed": numbers(found.surprisal)},
     }
 
 

@@ -34,6 +34,7 @@ from gptviz.service import Service
 from gptviz.widgets import widget
 
 KEY, TAB = "mask", "The mask"
+MOST = 2_048  # tokens: what is kept of two runs grows with layers, width and vocabulary, and a laptop has its limit
 LONG_WORK = 2  # influence matrices at once; each gives way to other requests after every batch
 
 
@@ -65,10 +66,10 @@ def build(service: Service, asked: gr.State) -> Page:
     story(words["story"])
 
     def show(now: Asked) -> dict[Any, Any]:
-        decoder, ids = service.encode(now["text"], now["model"])
+        decoder, ids = service.encode(now["text"], now["model"], most=MOST)
         return {
             bench: bench_value(service, decoder, ids, now["text"]),
-            matrix: influence_value(decoder, ids),
+            matrix: influence_value(now, decoder, ids),
             ways: {
                 "text": now["text"],
                 "model": decoder.name,
@@ -85,7 +86,7 @@ def build(service: Service, asked: gr.State) -> Page:
         columns: list[Tensor] = []
         for part in service.stream(leak.influence_parts(decoder, ids, rule)):
             columns.append(part)
-            yield influence_value(decoder, ids, rule, torch.cat(columns))
+            yield influence_value(now, decoder, ids, rule, torch.cat(columns))
 
     running = matrix.act(
         sentences(run),
@@ -112,9 +113,10 @@ def endpoints(service: Service) -> None:
         model: str = "",
     ) -> dict[str, Any]:
         """How far one replaced token reaches: the residual stream after each layer, logits, loss, leaked weight."""
-        decoder, ids = service.encode(text, model)
+        decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        return found(service, decoder, ids, rule, integer("position", position), replacement)
+        payload = found(service, decoder, ids, rule, integer("position", position), replacement)
+        return {**payload, "leaked": leak.numbers(leaked_of(service, decoder, ids, rule))}
 
     def influence(
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
@@ -126,7 +128,7 @@ def endpoints(service: Service) -> None:
 
     def ways(text: str, layer: int = 0, model: str = "") -> dict[str, Any]:
         """The causal mask written three ways on one layer's query, key and value: largest differences."""
-        decoder, ids = service.encode(text, model)
+        decoder, ids = service.encode(text, model, most=MOST)
         return ways_of(service, decoder, ids, integer("layer", layer))
 
     api(mask, "mask")
@@ -142,6 +144,12 @@ def found(
     key = ("mask", decoder.name, tuple(ids), rule, place, replacement)
     size = (decoder.shape.layers + 4) * len(ids) * 100  # bytes of the lists of floats, roughly
     return service.compute(key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size)
+
+
+def leaked_of(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
+    """The share of each head's weight on later tokens [L, h], from the shelf or a run."""
+    key = ("leaked", decoder.name, tuple(ids), rule)
+    return service.compute(key, lambda: leak.leaked_mass(decoder, ids, rule))
 
 
 def ways_of(service: Service, decoder: Decoder, ids: list[int], layer: int) -> dict[str, Any]:
@@ -186,7 +194,7 @@ def map_server(service: Service) -> Any:
     def map(asked: Any) -> dict[str, Any]:
         names = ("text", "model", "open_layers", "direction", "position", "replacement")
         text, model, open_layers, direction, position, replacement = fields(asked, *names)
-        decoder, ids = service.encode(text, str(model))
+        decoder, ids = service.encode(text, str(model), most=MOST)
         rule = rule_of(open_layers, str(direction), decoder.shape.layers)
         return map_of(found(service, decoder, ids, rule, integer("position", position), str(replacement)))
 
@@ -198,18 +206,16 @@ def heads_server(service: Service) -> Any:
 
     def heads(asked: Any) -> dict[str, Any]:
         text, model, open_layers, direction = fields(asked, "text", "model", "open_layers", "direction")
-        decoder, ids = service.encode(text, str(model))
+        decoder, ids = service.encode(text, str(model), most=MOST)
         rule = rule_of(open_layers, str(direction), decoder.shape.layers)
         panel = service.panel(decoder, ids, rule=rule)
-        key = ("leaked", decoder.name, tuple(ids), rule)
-        leaked = service.compute(key, lambda: leak.leaked_mass(decoder, ids, rule))
         return {
             "layers": decoder.shape.layers,
             "heads": decoder.shape.heads,
             "side": panel.thumbnails.shape[-1],
             "thumbs": packed(panel.thumbnails),
             "stats": [[s.kind] for s in panel.stats],
-            "leaked": leak.numbers(leaked),
+            "leaked": leak.numbers(leaked_of(service, decoder, ids, rule)),
         }
 
     return answered(heads)
@@ -220,18 +226,23 @@ def ways_server(service: Service) -> Any:
 
     def ways(asked: Any) -> dict[str, Any]:
         text, model, layer = fields(asked, "text", "model", "layer")
-        decoder, ids = service.encode(text, str(model))
+        decoder, ids = service.encode(text, str(model), most=MOST)
         return ways_of(service, decoder, ids, integer("layer", layer))
 
     return answered(ways)
 
 
 def influence_value(
-    decoder: Decoder, ids: list[int], rule: MaskRule | None = None, edits: Tensor | None = None
+    now: Asked, decoder: Decoder, ids: list[int], rule: MaskRule | None = None, edits: Tensor | None = None
 ) -> dict[str, Any]:
     """What the influence widget draws: nothing yet, or the columns found so far (`edits` [n, T], one a token)."""
     T = len(ids)
-    value: dict[str, Any] = {"tokens": [t.shown for t in decoder.tokenizer.tokens(ids)], "most": leak.MOST_TOKENS}
+    value: dict[str, Any] = {
+        "text": now["text"],  # a run for the prompt before this one must not be shown under it
+        "model": decoder.name,
+        "tokens": [t.shown for t in decoder.tokenizer.tokens(ids)],
+        "most": leak.MOST_TOKENS,
+    }
     if rule is None or edits is None:
         return value
     full = torch.zeros(T, T)

@@ -35,6 +35,7 @@ from gptviz.service import Service
 from gptviz.widgets import widget
 
 KEY, TAB = "prefix", "Prefix check"
+MOST = 2_048  # tokens: the logits of two runs have to fit into a laptop's memory
 LONG_WORK = 2  # full checks at once; each gives way to other requests after every batch
 MAX_ENDING = 2_000  # characters of a new ending
 
@@ -72,8 +73,8 @@ def build(service: Service, asked: gr.State) -> Page:
     story(words["story"])
 
     def show(now: Asked) -> dict[Any, Any]:
-        decoder, ids = service.encode(now["text"], now["model"])
-        return {board: board_value(service, decoder, ids, now["text"]), every: all_value(decoder, ids)}
+        decoder, ids = service.encode(now["text"], now["model"], most=MOST)
+        return {board: board_value(service, decoder, ids, now["text"]), every: all_value(now, decoder, ids)}
 
     def run(now: Asked, event: gr.EventData) -> Iterator[dict[str, Any]]:
         open_layers, direction, method = fields(event._data, "open_layers", "direction", "method")
@@ -83,7 +84,7 @@ def build(service: Service, asked: gr.State) -> Page:
         parts: list[tuple[Tensor, float]] = []
         for part in service.stream(lab.all_parts(decoder, ids, rule, str(method))):
             parts.append(part)
-            yield all_value(decoder, ids, lab.gather(ids, rule, str(method), parts), wanted)
+            yield all_value(now, decoder, ids, lab.gather(ids, rule, str(method), parts), wanted)
 
     running = every.act(
         sentences(run),
@@ -110,7 +111,7 @@ def endpoints(service: Service) -> None:
         model: str = "",
     ) -> dict[str, Any]:
         """Do the first `keep` outputs change when what follows is cut off (or, "edit", replaced)?"""
-        decoder, ids = service.encode(text, model)
+        decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
         return lab.prefix_payload(decoder, checked(service, decoder, ids, integer("keep", keep), rule, method, ""))
 
@@ -151,7 +152,7 @@ def checked(
 def _checked(service: Service, asked: Any) -> tuple[Decoder, lab.Check]:
     names = ("text", "model", "keep", "method", "ending", "open_layers", "direction")
     text, model, keep, method, ending, open_layers, direction = fields(asked, *names)
-    decoder, ids = service.encode(text, str(model))
+    decoder, ids = service.encode(text, str(model), most=MOST)
     rule = rule_of(open_layers, str(direction), decoder.shape.layers)
     return decoder, checked(service, decoder, ids, integer("keep", keep), rule, str(method), str(ending))
 
@@ -198,11 +199,19 @@ def board_value(service: Service, decoder: Decoder, ids: list[int], text: str) -
 
 
 def all_value(
-    decoder: Decoder, ids: list[int], found: lab.AllPrefixes | None = None, wanted: dict[str, Any] | None = None
+    now: Asked,
+    decoder: Decoder,
+    ids: list[int],
+    found: lab.AllPrefixes | None = None,
+    wanted: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the picture of all prefixes draws: nothing yet, or the lengths done so far."""
-    tokens = [t.shown for t in decoder.tokenizer.tokens(ids)]
-    value: dict[str, Any] = {"tokens": tokens, "most": leak.MOST_TOKENS}
+    value: dict[str, Any] = {
+        "text": now["text"],  # a run for the prompt before this one must not be shown under it
+        "model": decoder.name,
+        "tokens": [t.shown for t in decoder.tokenizer.tokens(ids)],
+        "most": leak.MOST_TOKENS,
+    }
     if found is None:
         return value
     full = torch.zeros(len(ids) - 1, len(ids))

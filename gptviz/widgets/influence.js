@@ -39,6 +39,7 @@ gptviz.mount.influence = function (root, io) {
 
   function draw(value) {
     if (!value) return;
+    if (v && value.matrix && (value.text !== v.text || value.model !== v.model)) return; // late, of another prompt
     const other = value !== v;
     v = value;
     if (other && (value.error || !value.matrix || value.done === v.tokens.length)) { asked = false; stop.hidden = true; count.textContent = ""; }

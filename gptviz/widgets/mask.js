@@ -30,7 +30,8 @@ gptviz.mount.mask = function (root, io) {
           el("div", { class: "gv-figtitle" }, "2 · Take masks away"),
           el("p", { class: "gv-cap" }, "Press a layer beside its row, or"), quick,
           el("p", { class: "gv-cap" }, "An open layer reads"), direction.box,
-          el("div", { class: "gv-figtitle gv-mask-h" }, "3 · Read the map"), summary, sentence, legend),
+          el("div", { class: "gv-figtitle gv-mask-h" }, "3 · Read the map"), summary, sentence, legend,
+          el("button", { type: "button", class: "gv-btn gv-mask-png", onclick: () => gptviz.savePicture(sheet.canvas(), "contamination-map.png") }, "PNG")),
         map)),
     parts.node);
 

@@ -35,6 +35,7 @@ gptviz.mount.prefixes = function (root, io) {
   function draw(value) {
     paintToy();
     if (!value) return;
+    if (v && value.matrix && (value.text !== v.text || value.model !== v.model)) return; // late, of another prompt
     const fresh = value !== v;
     v = value;
     const ready = v.matrix && v.done === v.tokens.length - 1;

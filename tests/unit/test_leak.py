@@ -185,6 +185,10 @@ def test_payloads_are_finite_json(tiny_llama):
     assert again["open_layers"] == [2]
     assert again["change"][2][:11] == [0.0] * 11
     assert min(again["change"][3][:11]) > 0
+    assert again["loss"]["changed"] == leak.numbers(
+        leak.surprisal(tiny_llama.run(ids, rule=MaskRule("none", frozenset({2}))).logits, ids)
+    )
+    assert again["loss"]["causal"] == leak.numbers(leak.surprisal(tiny_llama.run(ids).logits, ids))
     matrix = leak.influence_payload(tiny_llama, ids, CAUSAL, leak.influence_parts(tiny_llama, ids))["matrix"]
     assert all(matrix[i][j] == 0.0 for i in range(12) for j in range(i + 1, 12))
     ways = mask_ways.ways_payload(tiny_llama, ids, 3)
