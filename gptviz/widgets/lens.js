@@ -2,7 +2,7 @@
 "use strict";
 gptviz.mount.lens = function (root, io) {
   const { el, say, em, whole } = gptviz, MOST = 400;
-  let v = null, asked = 0;
+  let v = null, asked = 0, seen = "";
   const strip = el("div", { class: "gv-strip", role: "group", "aria-label": "Tokens shaded by their surprise; choose a position" }), facts = el("p", { class: "gv-cap" });
   const sentence = el("p", { class: "gv-say", "aria-live": "polite" }), table = el("div", { class: "gv-scroll" });
   const bar = el("i"), legend = el("span", { class: "gv-legend" }, "0 nats", bar, "10 and more");
@@ -11,7 +11,8 @@ gptviz.mount.lens = function (root, io) {
 
   return function draw(value) {
     if (!value) return;
-    if (value !== v) { v = value; asked++; }
+    const key = JSON.stringify([value.text, value.model, value.loss]); // the same value comes twice from Gradio
+    if (key !== seen) { seen = key; v = { ...value }; asked++; }
     tokens(); rows(v);
   };
 

@@ -108,7 +108,9 @@ gptviz.mount.next_token = function (root, io) {
 
   return function draw(value) {
     if (!value) return;
-    if (value === v) { if (ready) { curve.paint(); drawPanel.paint(); } return; }
+    // Gradio hands the same value over again when an event ends; what the reader has done since must stay.
+    const same = v && value.text === v.text && value.model === v.model && value.logits === v.logits;
+    if (same) { if (ready) { curve.paint(); drawPanel.paint(); } return; }
     v = value; known.clear(); asked++;
     barFig.removeAttribute("aria-busy");
     read(v);
