@@ -1,0 +1,220 @@
+"""The twins: what their losses and their sentences must be, on full runs as the page makes them."""
+
+import json
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from gptviz.decoder.errors import UserError
+from gptviz.lab import twins
+from gptviz.lab.grammar import DATA, FLOOR, LENGTH, WORDS, verdict
+from gptviz.lab.twins import RECIPE, next_token_losses, pair, train
+
+RECORDING = Path(__file__).parents[2] / "assets" / "twins.json"
+
+
+def last(**asked: Any) -> dict[str, Any]:
+    *_, value = train(**asked)
+    return value
+
+
+def check_causal(end: dict[str, Any]) -> None:
+    """At the floor: not above it by 0.05 nats, and below it by sampling noise at most."""
+    causal = end["causal"]
+    assert 0 < causal["error"] < 0.002
+    assert end["floor"] - 3 * causal["error"] <= causal["loss"] <= end["floor"] + 0.05
+    # Given the prefix alone it does as well as with the rest of the row beside it: it never read the rest.
+    assert causal["writing_loss"] == pytest.approx(causal["loss"], abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_causal_twin_reaches_the_floor_and_the_open_one_dives_under_it(seed: int) -> None:
+    end = last(seed=seed)
+    assert end["floor"] == FLOOR
+    check_causal(end)
+    assert end["twin"]["loss"] <= FLOOR - 0.3
+    assert end["twin"]["writing_loss"] > FLOOR + 0.3  # without the future it does worse than the honest twin
+    assert end["causal"]["valid"] >= 0.9
+    assert end["twin"]["valid"] <= 0.3
+
+
+@pytest.mark.parametrize("variant", ["wrong_way", "unshifted"])
+def test_the_other_mistakes_look_as_good_and_write_as_badly(variant: str) -> None:
+    end = last(steps=150, seed=1, variant=variant)
+    assert end["twin"]["loss"] <= FLOOR - 0.3
+    assert end["twin"]["valid"] <= 0.3
+    assert end["twin"]["writing_loss"] > FLOOR + 0.3
+
+
+def test_nothing_can_be_learned_from_random_tokens() -> None:
+    """The causal twin stays at ln V; the open one goes to zero, so what it learned is to copy the answer."""
+    end = last(data="random")
+    assert end["floor"] == pytest.approx(log(len(WORDS)))
+    check_causal(end)
+    assert end["twin"]["loss"] < 0.01
+    assert end["causal"]["valid"] is None
+    assert end["twin"]["valid"] is None
+
+
+def test_what_a_run_hands_out() -> None:
+    values = list(train(steps=3, seed=7, variant="open"))
+    assert [value["step"] for value in values] == [1, 2, 3, 3]
+    assert [value["done"] for value in values] == [False, False, False, True]
+    end = values[-1]
+    json.dumps(end, allow_nan=False)
+    for name in ("causal", "twin"):
+        assert end[name]["losses"] == pytest.approx([value[name]["loss"] for value in values[:3]], abs=1e-5)
+        written = [line.split() for line in end[name]["text"].split("\n")]
+        assert [verdict(words) for words in written] == end[name]["right"]
+        assert all(len(words) == LENGTH for words in written)
+        assert 0 <= end[name]["valid"] <= 1
+    assert end["seconds"] > 0
+    assert (end["steps"], end["seed"], end["variant"], end["data"]) == (3, 7, "open", "sentences")
+
+
+def test_a_run_follows_its_seed() -> None:
+    runs = [[value["twin"]["loss"] for value in train(steps=4, seed=seed)][:4] for seed in (3, 3, 4)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+@pytest.mark.parametrize("variant", twins.VARIANTS)
+def test_the_twins_differ_in_one_thing(variant: str) -> None:
+    causal, other = pair(RECIPE, variant, torch.Generator().manual_seed(0))
+    mine, theirs = causal.model.state_dict(), other.model.state_dict()
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+    assert {name: w.data_ptr() for name, w in mine.items()} != {name: w.data_ptr() for name, w in theirs.items()}
+    ids = DATA["sentences"].draw(4, torch.Generator().manual_seed(1))
+    same_logits = torch.equal(causal.model(ids), other.model(ids))
+    same_targets = causal.shifted == other.shifted
+    assert [same_logits, same_targets].count(False) == 1
+
+
+def test_both_train_on_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, torch.Tensor]] = []
+    step = twins.Twin.step
+    monkeypatch.setattr(
+        twins.Twin, "step", lambda self, ids, rate: (seen.append((id(self), ids)), step(self, ids, rate))
+    )
+    list(train(steps=5))
+    rows = [ids for _, ids in seen]
+    assert len({twin for twin, _ in seen}) == 2
+    assert all(torch.equal(a, b) for a, b in zip(rows[::2], rows[1::2], strict=True))
+    assert not torch.equal(rows[0], rows[2])
+
+
+def test_the_loss_is_the_library_s() -> None:
+    """GPT2LMHeadModel with the same weights and labels: it shifts them itself."""
+    causal, _ = pair(RECIPE, "open", torch.Generator().manual_seed(2))
+    c = causal.model.config
+    library = GPT2LMHeadModel(
+        GPT2Config(vocab_size=c.vocabulary, n_positions=c.context, n_embd=c.width, n_head=c.heads, n_layer=c.layers)
+    ).eval()
+    state = causal.model.state_dict()
+    conv1d = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
+    body = {name: w.T if name.endswith(conv1d) else w for name, w in state.items() if name != "lm_head.weight"}
+    library.transformer.load_state_dict(body)
+    ids = DATA["sentences"].draw(16, torch.Generator().manual_seed(3))
+    with torch.no_grad():
+        assert causal.token_losses(ids).mean().item() == pytest.approx(library(ids, labels=ids).loss.item(), abs=1e-5)
+
+
+def test_only_the_open_twin_needs_the_rest_of_the_row() -> None:
+    """Prefix by prefix against the whole row at once: equal under the mask, different without it."""
+    causal, other = pair(RECIPE, "open", torch.Generator().manual_seed(4))
+    ids = DATA["sentences"].draw(32, torch.Generator().manual_seed(5))
+    with torch.no_grad():
+        assert (next_token_losses(causal.model, ids) - causal.token_losses(ids)).abs().max() < 1e-5
+        moved = (next_token_losses(other.model, ids) - other.token_losses(ids)).abs()
+    assert moved.max() > 0.01
+
+
+def test_a_closed_run_trains_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = []
+    step = twins.Twin.step
+    monkeypatch.setattr(twins.Twin, "step", lambda self, ids, rate: (steps.append(1), step(self, ids, rate)))
+    run = train(steps=100)
+    next(run)
+    next(run)
+    run.close()
+    assert len(steps) == 4
+    assert next(run, None) is None
+    assert len(steps) == 4
+
+
+def test_the_size_of_a_twin() -> None:
+    """Two tables, two blocks of 12 d² weights with their biases and norms, and the last norm."""
+    d, blocks = 64, 2 * (12 * 64**2 + 13 * 64)
+    assert RECIPE.parameters == (39 + 18) * d + blocks + 2 * d == 103_744
+
+
+def test_the_rate_climbs_and_comes_down_to_zero() -> None:
+    for steps in (2, 10, 400):
+        rates = [RECIPE.rate_at(step, steps) for step in range(steps + 1)]
+        assert max(rates) == pytest.approx(RECIPE.rate)
+        assert rates.index(max(rates)) <= max(1, steps // 10)
+        assert all(rate > 0 for rate in rates[:-1])
+        assert rates[-1] == pytest.approx(0, abs=1e-12)
+    assert RECIPE.rate_at(0, 1) == RECIPE.rate
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"steps": -1}, "steps is -1; it must be from 0 to 2,000."),
+        ({"steps": 10**9}, "steps is 1,000,000,000; it must be from 0 to 2,000."),
+        ({"steps": 2.5}, "steps is '2.5'; it must be a whole number"),
+        ({"steps": float("nan")}, "steps is 'nan'; it must be a whole number"),
+        ({"seed": -3}, "seed is -3; it must be from 0"),
+        ({"seed": 2**63}, "it must be from 0 to 2,147,483,647"),
+        ({"seed": "7"}, "seed is '7'; it must be a whole number"),
+        ({"variant": "closed"}, 'variant is "closed"; it must be one of open, wrong_way, unshifted.'),
+        ({"data": "wikipedia"}, 'data is "wikipedia"; it must be one of sentences, random.'),
+    ],
+)
+def test_a_bad_value_is_refused_before_any_work(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        train(**asked)  # not even begun
+    assert sentence in str(caught.value)
+
+
+def test_the_recording_comes_from_this_code() -> None:
+    """It states how it was made, its verdicts hold, and its first steps come out again."""
+    recording = json.loads(RECORDING.read_text(encoding="utf-8"))
+    assert recording["command"] == "python -m gptviz.lab.twins --record assets/twins.json"
+    assert {"python", "torch"} <= set(recording["versions"])
+    assert [(run["variant"], run["data"]) for run in recording["runs"]] == list(twins.RECORDED)
+    for run in recording["runs"]:
+        assert run["floor"] == DATA[run["data"]].floor
+        assert run["steps"] == RECIPE.steps
+        check_causal(run)
+        assert run["twin"]["loss"] < run["floor"] - 0.3
+        for name in ("causal", "twin"):
+            assert len(run[name]["losses"]) == run["steps"]
+            if run["data"] == "sentences":
+                written = [line.split() for line in run[name]["text"].split("\n")]
+                assert [verdict(words) for words in written] == run[name]["right"]
+                assert (run[name]["valid"] > 0.9) is (name == "causal")
+        again = train(seed=run["seed"], variant=run["variant"], data=run["data"])
+        for step in range(5):
+            value = next(again)
+            for name in ("causal", "twin"):
+                assert value[name]["loss"] == pytest.approx(run[name]["losses"][step], abs=0.01)
+
+
+def test_the_recorder_keeps_the_runs_and_how_they_were_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twins, "RECORDED", (("wrong_way", "random"),))
+    monkeypatch.setattr(twins, "train", lambda **asked: train(steps=2, **asked))
+    file = tmp_path / "runs.json"
+    twins.main(["--record", str(file), "--seed", "5", "--threads", "2"])
+    recording = json.loads(file.read_text(encoding="utf-8"))
+    assert recording["command"].endswith("runs.json --seed 5")
+    assert recording["versions"]["torch"] == torch.__version__
+    (run,) = recording["runs"]
+    assert (run["seed"], run["variant"], run["data"], run["steps"]) == (5, "wrong_way", "random", 2)
+    again = last(steps=2, seed=5, variant="wrong_way", data="random")
+    assert run["twin"]["text"] == again["twin"]["text"]
