@@ -32,7 +32,7 @@ def train(kind: str, steps: int = 150) -> tuple[float, nn.Module]:
     torch.manual_seed(0)
     data, draws = grammar.Sentences(), torch.Generator().manual_seed(0)
     mask = "causal" if kind == "unshifted" else kind
-    model = gpt.LongGPT(gpt.Config(data.vocabulary, data.length, width=32, heads=4, layers=2), mask)
+    model = gpt.LongGPT(gpt.Config(len(grammar.WORDS), grammar.LENGTH, width=32, heads=4, layers=2), mask)
     for p in model.parameters():
         if p.dim() == 2:
             nn.init.normal_(p, 0.0, 0.05)
@@ -57,8 +57,8 @@ def next_token_loss(model: nn.Module) -> float:
     rows = data.draw(64, torch.Generator().manual_seed(1))
     with torch.no_grad():
         return sum(
-            float(F.cross_entropy(model(rows[:, :t])[:, -1], rows[:, t])) for t in range(1, data.length + 1)
-        ) / data.length  # fmt: skip
+            float(F.cross_entropy(model(rows[:, :t])[:, -1], rows[:, t])) for t in range(1, grammar.LENGTH + 1)
+        ) / grammar.LENGTH  # fmt: skip
 
 
 def test_3_the_missing_mask_is_silent_in_training(trained):
