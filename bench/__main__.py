@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from bench import decode, panel
+from bench import decode, panel, slider
 
-PARTS: dict[str, Callable[..., dict[str, Any]]] = {"decode": decode.run, "panel": panel.run}
+PARTS: dict[str, Callable[..., dict[str, Any]]] = {"decode": decode.run, "panel": panel.run, "slider": slider.run}
 
 
 def main() -> None:

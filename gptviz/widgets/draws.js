@@ -70,7 +70,7 @@ gptviz.drawPanel = function (root, { names, words, settle }) {
     for (let r = 0; r < shown; r++) { top = Math.max(top, counts.get(r) || 0, result.final[r] * n); restSeen -= counts.get(r) || 0; restP -= result.final[r]; }
     if (others) top = Math.max(top, restSeen, restP * n);
     c.font = `12px ${css("--mono")}`; c.textBaseline = "middle";
-    c.fillStyle = css("--soft"); c.textAlign = "left"; c.fillText("drawn", left + room + 8, 7); c.fillText("expected", left + room + 8 + (width < 420 ? 34 : 40), 7);
+    c.fillStyle = css("--soft"); c.textAlign = "right"; c.fillText("drawn", left + room + 34, 7); c.fillText("theory", width - 1, 7);
     for (let r = 0; r < shown + others; r++) {
       const seen = r < shown ? counts.get(r) || 0 : restSeen, p = r < shown ? result.final[r] : Math.max(0, restP), expected = p * n, y = 18 + r * 22;
       const name = r < shown ? names.now(ready.order[r]) || `id ${ready.order[r]}` : `${whole(result.kept - shown)} others`;
@@ -80,8 +80,8 @@ gptviz.drawPanel = function (root, { names, words, settle }) {
       const x = left + room * expected / top, spread = room * 2 * Math.sqrt(Math.max(0, expected * (1 - p))) / top;
       c.strokeStyle = css("--warn"); c.lineWidth = 2;
       c.beginPath(); c.moveTo(x, y); c.lineTo(x, y + 18); c.moveTo(Math.max(left, x - spread), y + 9); c.lineTo(Math.min(left + room, x + spread), y + 9); c.stroke();
-      c.textAlign = "left"; c.fillStyle = css("--ink"); c.fillText(whole(seen), left + room + 8, y + 9);
-      c.fillStyle = css("--soft"); c.fillText(expected < 9.95 ? expected.toFixed(1) : whole(expected), left + room + 8 + (width < 420 ? 34 : 40), y + 9);
+      c.textAlign = "right"; c.fillStyle = css("--ink"); c.fillText(whole(seen), left + room + 34, y + 9);
+      c.fillStyle = css("--soft"); c.fillText(expected < 9.95 ? expected.toFixed(1) : whole(expected), width - 1, y + 9);
     }
     tally.setAttribute("aria-label", `Bars: how often each token was drawn in ${n}; orange marks: expected, with two standard deviations.`);
   }
