@@ -17,7 +17,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
-TOKENS_AT_ONCE = 512  # tokens in one batched forward pass; more would only take more memory
+TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
 REPLACEMENT = " the"
 SPARE = " a of and in to"  # where the replacement already stands, the first of these is used
 

@@ -20,8 +20,8 @@ gptviz.leaks = function (io) {
     el("section", { class: "gv-fig" }, el("div", { class: "gv-figtitle" }, "What the heads read now", el("span", { class: "gv-cap" }, "orange: weight on a token that comes later")), headsReveal.asked, headsReveal.frame),
     el("section", { class: "gv-fig" }, el("div", { class: "gv-figtitle" }, "What the open layers do to the loss", el("span", { class: "gv-cap" }, "nats for each true next token")), lossReveal.asked, lossReveal.frame));
 
-  function take(view, answer, asked) {
-    v = view; found = answer; request = asked;
+  function take(view, answer) {
+    v = view; found = answer; request = answer.request;
     const open = found.open_layers.length > 0;
     for (const part of [headsReveal, lossReveal]) { part.wait(open); part.asked.hidden = !open; }
     drawLoss();
@@ -32,7 +32,7 @@ gptviz.leaks = function (io) {
   async function load() {
     const now = JSON.stringify(request);
     if (now === key) { drawHeads(); return; }
-    key = now;
+    key = now; panel = null;
     heads.setAttribute("aria-busy", "true");
     const answer = await io.server.heads(request).catch(() => ({ error: "The server did not answer; is it still running?" }));
     if (key !== now) return;

@@ -50,7 +50,9 @@ gptviz.mount.mask = function (root, io) {
       v = value;
       if (other) state.open = new Set();
       state.position = v.position; state.replacement = v.replacement; input.value = v.replacement;
-      tokens(); take(v.first);
+      found = null;
+      tokens();
+      if (asking().open_layers.length) load(); else take(v.first, asking()); // layers opened before stay open
     } else paint();
   }
 
@@ -71,11 +73,11 @@ gptviz.mount.mask = function (root, io) {
     if (mine !== wanted || of !== v) return;
     map.removeAttribute("aria-busy");
     if (answer.error) say(summary, em(answer.error, "w"));
-    else take(answer);
+    else take(answer, request);
   }
-  function take(answer) {
-    found = { ...answer, change: gptviz.floats(answer.change) };
-    gptviz.maskState = asking();
+  function take(answer, request) {
+    found = { ...answer, request, change: gptviz.floats(answer.change) };
+    gptviz.maskState = request;
     window.dispatchEvent(new CustomEvent("gv-mask"));
     map.removeAttribute("aria-busy");
     paint();
@@ -101,7 +103,7 @@ gptviz.mount.mask = function (root, io) {
     gutterAt(box);
     chips();
     if (ready) conclude(at, p, T, L);
-    parts.take(v, found, asking());
+    parts.take(v, found);
   }
 
   // The chips stand exactly beside the rows they belong to.

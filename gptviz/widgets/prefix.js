@@ -41,8 +41,8 @@ gptviz.mount.prefix = function (root, io) {
         state.layer = v.layers >> 1; layer.value = String(state.layer);
         state.mask = "on"; masks.set("on");
       }
-      state.ending = ""; ending.value = ""; state.keep = v.keep;
-      take(v.first);
+      state.ending = ""; ending.value = ""; state.keep = v.keep; found = null;
+      if (!v.first || (state.mask === "on" && state.method === "edit")) take(v.first); else load(); // settings stay as they were
     } else paint();
   }
   function keep(n) {

@@ -96,6 +96,20 @@ def test_causal_closes_everything_and_a_chip_opens_again(mask):
     assert "warn" in mask.evaluate(ROWS, 2)
 
 
+def test_a_new_prompt_keeps_the_layers_open_and_says_so_everywhere(mask):
+    layer(mask, 1).click()
+    mask.get_by_role("button", name=MAP_GUESS).click()
+    mask.get_by_role("button", name="a tenth to a half").click()
+    settled(mask)
+    mask.get_by_test_id("textbox").first.fill("The old man and the sea were not the best of friends")
+    mask.get_by_role("button", name="Run", exact=True).click()
+    expect(mask.locator(".gv-mask-summary")).to_contain_text("from layer 1 on, every row has moved")
+    settled(mask)
+    expect(mask.locator(".gv-layer[aria-pressed=true]")).to_have_text("layer 1open")
+    expect(mask.locator(".gv-leakheads .gv-say")).to_contain_text("The heads of the open layers give")
+    assert mask.evaluate(ROWS, 1) == ["zero", "zero", "warn", "warn", "warn", "warn"]
+
+
 def test_another_token_and_another_word(mask):
     mask.locator(".gv-pickstrip .gv-tok").nth(2).click()
     settled(mask)

@@ -55,6 +55,17 @@ def test_the_model_is_unchanged_with_the_mask_and_red_without(check):
     expect(board.locator(".gv-col.bad")).to_have_count(9)
 
 
+def test_a_new_prompt_keeps_the_mask_as_it_was_set(check):
+    guessed(check)
+    board = check.locator(".gv-w-prefix")
+    board.get_by_role("button", name="off", exact=True).click()
+    settled(check)
+    check.get_by_test_id("textbox").first.fill("The old man and the sea")
+    check.get_by_role("button", name="Run", exact=True).click()
+    expect(board.locator(".gv-kept")).to_have_text("keep the first 4 of 6 tokens")
+    expect(board.locator(".gv-col.bad")).to_have_count(4)
+
+
 def test_cutting_the_end_off_states_its_tolerance(check):
     guessed(check)
     board = check.locator(".gv-w-prefix")
