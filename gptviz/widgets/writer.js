@@ -27,7 +27,8 @@ gptviz.writer = function (root, { io, words, names, moved, choose }) {
 
   function reset(value) {
     if (run) { io.trigger("pick", {}); run = null; }
-    v = value; nodes = []; at = -1; loops = []; reason = ""; busy = false;
+    v = value; nodes = []; at = -1; loops = []; busy = false;
+    reason = full() ? STOPS.context() : "";
     render();
   }
   // A child of `parent` with this token; the same token chosen again is the same branch.

@@ -11,7 +11,7 @@ import pytest
 import torch
 from playwright.sync_api import TimeoutError
 
-from gptviz.lab import sampling
+from gptviz.lab import sampling, strategies
 from gptviz.lab.sampling import Settings, stages
 
 PROMPT = "The dog did not cross the road because it was"
@@ -493,6 +493,23 @@ def test_the_guess_is_answered_with_measured_numbers(page, nano):
     one, two = (sampling.bars(stages(last_logits(nano), Settings(t)), 20)[1] for t in (1.0, 2.0))
     assert f"{100 * one:.1f} %" in answer.inner_text()
     assert f"{100 * two:.1f} %" in answer.inner_text()
+
+
+def test_the_loop_guess_is_answered_by_writing(page, nano):
+    page.get_by_role("button", name="no, it stays fresh").click()
+    page.wait_for_function("document.querySelectorAll('.gv-w-predict .gv-answer b').length > 0")
+    text = list(strategies.write(nano, nano.tokenizer.encode(PROMPT), None, seed=0, start=0, max_new_tokens=60))[-1]
+    said = page.locator(".gv-w-predict").filter(has_text="again and again").locator(".gv-answer").inner_text()
+    if text.loops:
+        assert f"a stretch of {text.loops[0].period}, and it says it {text.loops[0].times} times" in said
+    else:
+        assert f"Not within these {len(text.ids)} tokens" in said
+
+
+def test_a_full_context_is_said_at_once(page, nano):
+    ask(page, "a" + " a" * (nano.shape.context - 1))
+    assert "the context is full" in page.locator(STATE).inner_text()
+    assert page.get_by_role("button", name="Next token", exact=True).is_disabled()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
