@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import DynamicCache
 
 from gptviz.decoder.decoder import Decoder
@@ -74,6 +74,13 @@ def rows_of(decoder: Decoder, ids: Sequence[int], layer: int) -> Tensor:
     decoder.step(ids, cache)
     kept: Any = cache.layers[layer]
     return torch.stack([kept.keys[0], kept.values[0]]).float().cpu()
+
+
+def learned_positions(decoder: Decoder) -> bool:
+    """True when the model keeps one learned vector per position, so that none exists past the context."""
+    tokens = decoder.model.get_input_embeddings()
+    tables = [m for m in decoder.model.modules() if isinstance(m, nn.Embedding) and m is not tokens]
+    return any(table.num_embeddings >= decoder.shape.context for table in tables)
 
 
 # How much memory

@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import anatomy, attention, mask, next_token, prefix, training, twins
+from gptviz.lessons import anatomy, attention, kv_cache, mask, next_token, prefix, training, twins
 
-PAGES: list[ModuleType] = [attention, mask, prefix, twins, next_token, training, anatomy]
+PAGES: list[ModuleType] = [attention, mask, prefix, twins, next_token, kv_cache, training, anatomy]

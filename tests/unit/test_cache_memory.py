@@ -7,7 +7,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab.cache_memory import allocator, kept_rows, memory, rows_of
+from gptviz.lab.cache_memory import allocator, kept_rows, learned_positions, memory, rows_of
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 
@@ -150,3 +150,9 @@ def test_bad_questions_get_one_sentence(name, context, batch, dtype):
 
 def test_only_cuda_has_an_allocator_to_ask():
     assert allocator(torch.device("cpu")) is None
+
+
+def test_learned_positions_are_told_from_rotary_ones(tiny_gpt2, tiny_llama, nano):
+    assert learned_positions(tiny_gpt2)
+    assert learned_positions(nano)
+    assert not learned_positions(tiny_llama)

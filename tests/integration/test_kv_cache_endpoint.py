@@ -1,0 +1,123 @@
+"""/kv_cache and /cache_memory, called as a notebook would; and how soon a stopped race frees the model."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from gptviz.decoder.decoder import Decoder
+from gptviz.lab.cache_work import Race
+from gptviz.lessons.kv_cache import ready
+from gptviz.service import Service
+
+PROMPT = "When Mary and John went to the store, John gave"  # ten tokens and one
+
+
+def test_the_course_example_as_documented(client: Client, nano: Decoder) -> None:
+    job = client.submit(PROMPT, 20, api_name="/kv_cache")
+    answer = job.result(timeout=120)
+    P = len(nano.tokenizer.encode(PROMPT))
+    json.dumps(answer, allow_nan=False)
+    assert answer["prompt_tokens"] == P
+    assert answer["new_tokens"] == 20
+    assert answer["positions"] == {"cached": P + 19, "uncached": 20 * P + 190}
+    assert answer["cache_bytes"]["formula"] == answer["cache_bytes"]["measured"] == 2 * 4 * 4 * 16 * 4 * (P + 19)
+    assert answer["same_tokens"] is True
+    assert answer["max_logit_delta"] <= 1e-3
+    assert answer["dtype"] == "float32"
+    assert len(answer["steps"]) == 20
+    assert answer["stop"] == "length"
+    for lane in ("cached", "uncached"):
+        assert answer["flops"][lane] == sum(step["flops"][lane] for step in answer["steps"])
+        assert answer["seconds"][lane] == pytest.approx(sum(step["seconds"][lane] for step in answer["steps"]))
+    first = job.outputs()[0]
+    assert len(first["steps"]) < 20
+
+
+def test_the_default_is_twenty_tokens(client: Client) -> None:
+    assert client.predict("Once upon a time", api_name="/kv_cache")["new_tokens"] == 20
+
+
+def test_at_the_edge_the_answer_says_so(client: Client, nano: Decoder) -> None:
+    text = "the cat " * 126  # 253 tokens, the blank at the end included
+    P = len(nano.tokenizer.encode(text))
+    answer = client.predict(text, 30, api_name="/kv_cache")
+    assert (answer["new_tokens"], answer["stop"]) == (256 - P, "context")
+    assert answer["positions"]["cached"] == 255
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"text": "a", "new_tokens": 0}, "new_tokens is 0; it must be a whole number from 1 to 512."),
+        ({"text": "a", "new_tokens": 513}, "new_tokens is 513; it must be"),
+        ({"text": "a", "new_tokens": 1.5}, "new_tokens is 1.5; it must be a whole number."),
+        ({"text": ""}, "text is empty"),
+        ({"text": "word" + " word" * 255}, "fills the context"),
+        ({"text": "word " * 300}, "text has 301 tokens; nano reads at most 256 at once."),
+        ({"text": "a", "model": "gpt5"}, 'model is "gpt5"; the models loaded here are nano.'),
+    ],
+)
+def test_a_bad_value_gets_one_sentence(client: Client, asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(AppError) as caught:
+        client.predict(**asked, api_name="/kv_cache")
+    assert sentence in str(caught.value)
+
+
+def test_the_calculator_answers_with_bytes(client: Client) -> None:
+    answer = client.predict("Llama-3-8B", 131_072, api_name="/cache_memory")
+    assert answer["per_token"] == 131_072
+    assert answer["cache"] == 17_179_869_184
+    assert answer["weights"] == 2 * 8_030_261_248
+    with pytest.raises(AppError, match="batch is 0; it must be"):
+        client.predict("gpt2", 10, 0, api_name="/cache_memory")
+
+
+def test_a_stopped_race_frees_the_model_within_a_second(smollm2: Decoder) -> None:
+    """A text so long that one step without a cache alone takes about that."""
+    service = Service()
+    service.add(smollm2)
+    ids = (smollm2.tokenizer.encode(PROMPT) * 60)[:600]
+    race = Race(smollm2, ids, 50)
+    assert smollm2.written is not None
+    running = service.stream(iter(race))
+    begin = time.perf_counter()
+    next(running)  # a pause within the first step
+    one_pause = time.perf_counter() - begin
+    begin = time.perf_counter()
+    running.close()
+    assert service.worker.run(lambda: 42) == 42
+    assert time.perf_counter() - begin + one_pause <= 1.0
+    assert race.steps == []
+
+
+def test_a_cancelled_job_stops_racing(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    record = Race._record
+
+    def slowly(race: Race, *args: Any) -> Any:
+        done.append(1)
+        time.sleep(0.05)
+        return record(race, *args)
+
+    monkeypatch.setattr(Race, "_record", slowly)
+    job = client.submit("Once upon a time", 200, api_name="/kv_cache")
+    while len(done) < 3:
+        time.sleep(0.02)
+    job.cancel()
+    time.sleep(1.0)
+    stopped = len(done)
+    assert stopped < 150
+    time.sleep(0.5)
+    assert len(done) == stopped
+
+
+def test_the_race_starts_from_what_the_page_can_hold(nano: Decoder) -> None:
+    full = [5] * 250
+    assert ready(nano, full)["new"] == 6
+    assert ready(nano, full[:10])["new"] == 20
