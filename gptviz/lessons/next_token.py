@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
-import torch
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab import lens, sampling, strategies, writing
 from gptviz.lab.sampling import Settings
-from gptviz.lessons.attention import packed
+from gptviz.lessons.next_token_values import (
+    MOST_WRITTEN,
+    bars_value,
+    contest_value,
+    guess_value,
+    lens_rows,
+    lens_value,
+    loop_rows,
+    one_string,
+    position_value,
+    shown,
+)
 from gptviz.lessons.page import (
     Asked,
     Page,
@@ -32,9 +42,6 @@ from gptviz.service import Service
 from gptviz.widgets import widget
 
 KEY, TAB = "next_token", "Next token"
-NAMED = 200  # tokens whose names travel with the logits; others are asked for when drawn
-BARS = 20
-MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many as the context holds
 LOOP_TOKENS = 60
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
@@ -105,24 +112,6 @@ def reading(service: Service, decoder: Decoder, ids: list[int]) -> lens.Read:
     return service.compute(key, lambda: lens.read(decoder, ids), lambda read: read.nbytes)
 
 
-def bars_value(decoder: Decoder, ids: list[int], read: lens.Read) -> dict[str, Any]:
-    """All V logits of the last position, the names of the likeliest tokens, and the text as tokens."""
-    return {
-        **position_value(decoder, read.logits),
-        "tokens": _shown(decoder, ids),
-        "context": decoder.shape.context,
-        "stops": sorted(decoder.tokenizer.stops),
-        "bars": BARS,
-        "most": MOST_WRITTEN,
-    }
-
-
-def position_value(decoder: Decoder, logits: torch.Tensor) -> dict[str, Any]:
-    """Logits [V] as base64 float32, with the likeliest tokens by name."""
-    top = torch.sort(logits, descending=True, stable=True).indices[:NAMED].tolist()
-    return {"logits": packed(logits.float()), "top": [token.as_json() for token in decoder.tokenizer.tokens(top)]}
-
-
 def position_server(service: Service) -> Any:
     """What the widget asks after each written token: the logits there, and the loops so far."""
 
@@ -133,7 +122,7 @@ def position_server(service: Service) -> Any:
         whole = decoder.check_ids(ids + written)
         key = ("last", decoder.name, tuple(whole))
         logits = service.compute(key, lambda: decoder.run(whole, last_only=True).logits[-1], lambda x: x.nbytes)
-        return {**position_value(decoder, logits), "loops": _loops(writing.loops(written))}
+        return {**position_value(decoder, logits), "loops": loop_rows(writing.loops(written))}
 
     return answered(position)
 
@@ -161,49 +150,6 @@ def lens_server(service: Service) -> Any:
     return answered(layers)
 
 
-def lens_value(decoder: Decoder, ids: list[int], read: lens.Read) -> dict[str, Any]:
-    """The surprise of every token, and the lens at the last position."""
-    return {
-        "tokens": _shown(decoder, ids),
-        "nats": read.surprise.nats,
-        "loss": read.surprise.loss,
-        "perplexity": read.surprise.perplexity,
-        **lens_rows(decoder, read, len(ids) - 1),
-    }
-
-
-def lens_rows(decoder: Decoder, read: lens.Read, position: int) -> dict[str, Any]:
-    """One row a layer: the likeliest tokens with p, the entropy, and the rank of the last layer's favourite."""
-    try:
-        readings = lens.logit_lens(decoder, read.run, position)
-    except UserError as error:
-        return {"position": position, "rows": [], "note": str(error)}
-    rows = [
-        {
-            "layer": r.layer,
-            "shown": _shown(decoder, r.ids),
-            "ids": r.ids,
-            "p": r.p,
-            "entropy": r.entropy,
-            "final_p": r.final_p,
-            "final_rank": r.final_rank,
-        }
-        for r in readings
-    ]
-    return {"position": position, "rows": rows, "note": ""}
-
-
-def guess_value(words: dict[str, str], read: lens.Read) -> dict[str, Any]:
-    """The tail's share at temperature 1 and 2, measured."""
-    count = min(BARS, len(read.logits))
-    one, two = (sampling.bars(sampling.stages(read.logits, Settings(t)), count)[1] for t in (1.0, 2.0))
-    index = 1 if abs(two - one) < 0.01 else 2 if two > one else 0
-    text = words["answer"].format(
-        others=f"{len(read.logits) - count:,}", bars=count, one=_percent(one), two=_percent(two)
-    )
-    return {**guess(words), "answer": {"index": index, "text": text}}
-
-
 # Writing
 
 
@@ -227,10 +173,12 @@ def run_on(service: Service) -> Any:
         for text in service.stream(texts):
             yield {
                 "run": number,
-                "tokens": [
-                    [id, shown, p] for id, shown, p in zip(text.ids, _shown(decoder, text.ids), text.p, strict=True)
-                ],
-                "loops": _loops(writing.loops(written + text.ids)),
+                "state": one_string(
+                    {
+                        "tokens": list(zip(text.ids, shown(decoder, text.ids), text.p, strict=True)),
+                        "loops": loop_rows(writing.loops(written + text.ids)),
+                    }
+                ),
                 "stop": text.stop,
             }
 
@@ -258,13 +206,6 @@ def side_by_side(service: Service, words: dict[str, str]) -> Any:
         yield {**contest_value(decoder, state, ended=True), **said}
 
     return compare
-
-
-def contest_value(decoder: Decoder, state: strategies.Contest, *, ended: bool) -> dict[str, Any]:
-    """The columns and the tree as the widget draws them."""
-    texts = [{"shown": _shown(decoder, t.ids), "p": t.p, "stop": t.stop, "loops": _loops(t.loops)} for t in state.texts]
-    tree = [[n.parent, n.depth, decoder.tokenizer.token(n.id).shown, n.logp, n.score, n.fate] for n in list(state.tree)]
-    return {"texts": texts, "tree": tree, "best": state.best, "ended": ended}
 
 
 def loop_answer(service: Service, words: dict[str, str]) -> Any:
@@ -312,18 +253,6 @@ def at_most(n: Any) -> int:
 
 
 # Small things
-
-
-def _shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]
-
-
-def _loops(found: list[writing.Loop]) -> list[list[int]]:
-    return [[loop.start, loop.stop, loop.period, loop.times] for loop in found]
-
-
-def _percent(p: float) -> str:
-    return f"{100 * p:.1f} %"
 
 
 def _titled(words: dict[str, str], part: str) -> tuple[str, str]:

@@ -44,7 +44,8 @@ gptviz.mount.lens = function (root, io) {
     rows(v);
   }
 
-  function rows({ rows: list, position, note, tokens: words }) {
+  function rows({ rows: packed, position, note, tokens: words }) {
+    const list = JSON.parse(packed);
     if (!list.length) { say(sentence, note); table.textContent = ""; return; }
     const last = list[list.length - 1], favourite = last.shown[0], first = list.findIndex((r, k) => list.slice(k).every((s) => s.final_rank === 1));
     say(sentence, "After ", em(words[position]), position + 1 < words.length ? ` (position ${position}) the model expects ` : " the model expects ", em(favourite), ". ",

@@ -71,7 +71,7 @@ gptviz.mount.next_token = function (root, io) {
   function use(position) {
     const model = ready && ready.V;
     try { ready = S.prepare(gptviz.floats(position.logits)); } catch (error) { say(sentence, em(error.message, "w")); return; }
-    tokens = position.top; place++;
+    tokens = JSON.parse(position.top); place++;
     for (const t of tokens) known.set(t.id, t);
     rename();
     if (model !== ready.V) knobs.vocabulary(ready.V);

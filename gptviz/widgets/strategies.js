@@ -34,11 +34,12 @@ gptviz.mount.strategies = function (root, io) {
   return function draw(value) {
     if (!value) return;
     words.textContent = value.words;
-    if (!value.texts) { running = false; last = null; columns.textContent = ""; treeFig.hidden = true; buttons(""); return; }
+    if (!value.state) { running = false; last = null; columns.textContent = ""; treeFig.hidden = true; buttons(""); return; }
     if (value !== last) { last = value; if (value.ended) running = false; buttons(running ? "Writing …" : ""); }
-    columns.replaceChildren(...value.texts.map((text, k) => column(titles()[k], text)));
-    treeFig.hidden = !value.tree.length;
-    if (value.tree.length) picture.draw(value.tree, value.best);
+    const { texts, tree: nodes, best } = JSON.parse(value.state);
+    columns.replaceChildren(...texts.map((text, k) => column(titles()[k], text)));
+    treeFig.hidden = !nodes.length;
+    if (nodes.length) picture.draw(nodes, best);
   };
 
   function column([title, caption], text) {

@@ -67,9 +67,10 @@ gptviz.writer = function (root, { io, words, names, moved, choose }) {
   }
   gptviz.listeners.add((value) => {
     if (!run || value.run !== run.id) return;
+    const state = JSON.parse(value.state);
     let k = run.base;
-    for (const [id, shown, p] of value.tokens) k = child(k, id, shown, p, "run");
-    at = k; loops = value.loops;
+    for (const [id, shown, p] of state.tokens) k = child(k, id, shown, p, "run");
+    at = k; loops = state.loops;
     if (value.stop) { const why = STOPS[value.stop](); run = null; settleAt(why); } else render();
   });
   async function settleAt(why) {

@@ -497,7 +497,9 @@ def test_the_guess_is_answered_with_measured_numbers(page, nano):
 
 def test_the_loop_guess_is_answered_by_writing(page, nano):
     page.get_by_role("button", name="no, it stays fresh").click()
-    page.wait_for_function("document.querySelectorAll('.gv-w-predict .gv-answer b').length > 0")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.gv-answer')].some((a) => /It does|Not within/.test(a.innerText))"
+    )
     text = list(strategies.write(nano, nano.tokenizer.encode(PROMPT), None, seed=0, start=0, max_new_tokens=60))[-1]
     said = page.locator(".gv-w-predict").filter(has_text="again and again").locator(".gv-answer").inner_text()
     if text.loops:
