@@ -22,11 +22,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"which: {', '.join(PARTS)}; all without one")
     parser.add_argument("--threads", type=int, default=2, help="torch threads (2)")
+    parser.add_argument("--shape", choices=list(decode.SHAPES), help="decode and prefill: this shape only")
     parser.add_argument("--quick", action="store_true", help="shorter runs, to see that everything works")
     parser.add_argument("--out", type=Path, help="also write the JSON to this file")
     args = parser.parse_args()
     if unknown := set(args.parts) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    if args.shape:
+        decode.SHAPES = {args.shape: decode.SHAPES[args.shape]}
     torch.set_num_threads(args.threads)
     logging.set_verbosity_error()
     figures = {name: PARTS[name](quick=args.quick) for name in args.parts or PARTS}

@@ -212,9 +212,9 @@ def find(model: PreTrainedModel) -> Written | None:
         return None
     try:
         written = family(model)
-    except AttributeError:  # a variant that lacks a part, or scales otherwise
+        return written if _equals_library(written, model) else None
+    except (AttributeError, RuntimeError):  # a variant that lacks a part, or a device that lacks an operation
         return None
-    return written if _equals_library(written, model) else None
 
 
 def _equals_library(written: Written, model: PreTrainedModel) -> bool:
