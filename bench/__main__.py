@@ -14,7 +14,12 @@ from transformers.utils import logging
 
 from bench import decode, panel, slider
 
-PARTS: dict[str, Callable[..., dict[str, Any]]] = {"decode": decode.run, "panel": panel.run, "slider": slider.run}
+PARTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "decode": decode.run,
+    "prefill": decode.run_prefill,
+    "panel": panel.run,
+    "slider": slider.run,
+}
 
 
 def main() -> None:
