@@ -92,7 +92,7 @@ def sentences(fn: F) -> F:
 
 def integer(name: str, value: Any) -> int:
     """A whole number from a client. UserError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
         raise UserError(f"{name} is {value!r}; it must be a whole number.")
     return int(value)
 
