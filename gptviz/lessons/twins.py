@@ -40,10 +40,10 @@ def build(service: Service, asked: gr.State) -> Page:
         seed = gr.Number(0, label=words["seed"], precision=0, minimum=0, maximum=twins.MAX_SEED, scale=1, min_width=90)
         go = gr.Button(words["train"], variant="primary", scale=1, min_width=150)
         cancel = gr.Button(words["cancel"], interactive=False, scale=1, min_width=90)
-    picture = widget("twins", label="The twins' training and what they write", value=_recorded_view(first, COVERED))
+    picture = widget("twins", label="The twins' training and what they write", value=_recorded_view(first))
     recipe = twins.RECIPE
     story(words["story"].format(parameters=recipe.parameters, batch=recipe.batch, rate=recipe.rate))
-    shown = [picture, losses, writing]
+    shown, controls = [picture, losses, writing], [go, cancel, variant, data]
 
     def choose(variant: str, data: str) -> dict[Any, Any]:
         run = recorded(variant, data)
@@ -59,27 +59,24 @@ def build(service: Service, asked: gr.State) -> Page:
         yield {losses: asking("loss", value), writing: asking("write", value), **_busy(False)}
 
     def _busy(now: bool) -> dict[Any, Any]:
-        return {go: gr.Button(interactive=not now), cancel: gr.Button(interactive=now)}
+        chosen = {choice: gr.Radio(interactive=not now) for choice in (variant, data)}
+        return {go: gr.Button(interactive=not now), cancel: gr.Button(interactive=now), **chosen}
 
     for ask in (losses, writing):
         ask.guess(lambda: {"reveal": True}, None, picture, concurrency_limit=None, **QUIET)
     gr.on([variant.input, data.input], sentences(choose), [variant, data], shown, concurrency_limit=None, **QUIET)
-    begun = go.click(sentences(wait), [variant, data], [picture, go, cancel], concurrency_limit=None, **QUIET)
+    begun = go.click(sentences(wait), [variant, data], [picture, *controls], concurrency_limit=None, **QUIET)
     job = begun.success(
         sentences(run),
         [variant, data, seed],
-        [*shown, go, cancel],
+        [*shown, *controls],
         concurrency_limit=AT_ONCE,
         concurrency_id="twins",
         **QUIET,
     )
-    job.failure(
-        lambda variant, data: {picture: _recorded_view(recorded(variant, data)), **_busy(False)},
-        [variant, data], [picture, go, cancel], **QUIET,
-    )  # fmt: skip
-    cancel.click(
-        lambda: {picture: {"stopped": True}, **_busy(False)}, None, [picture, go, cancel], cancels=[job], **QUIET
-    )
+    stop, idle = (lambda: {picture: {"stopped": True}, **_busy(False)}), [picture, *controls]
+    job.failure(stop, None, idle, concurrency_limit=None, **QUIET)
+    cancel.click(stop, None, idle, cancels=[job], concurrency_limit=None, **QUIET)
     return Page()
 
 
@@ -128,7 +125,7 @@ def recorded(variant: str, data: str) -> dict[str, Any]:
     raise UserError(f'variant is "{variant[:60]}" and data "{data[:60]}"; no such run is recorded.')
 
 
-def _recorded_view(run: dict[str, Any], hold: int = 0) -> dict[str, Any]:
+def _recorded_view(run: dict[str, Any]) -> dict[str, Any]:
     kept = _recording()
     mark = prose(KEY)["recorded"].format(
         date=kept["recorded"],
@@ -139,7 +136,7 @@ def _recorded_view(run: dict[str, Any], hold: int = 0) -> dict[str, Any]:
         command=kept["command"],
     )
     curves = {name: run[name]["losses"] for name in ("causal", "twin")}
-    return {**_view(run, curves, mark), "recorded": True, "hold": hold}
+    return {**_view(run, curves, mark), "recorded": True, "hold": COVERED}
 
 
 def _live_view(value: dict[str, Any], curves: dict[str, list[float]]) -> dict[str, Any]:

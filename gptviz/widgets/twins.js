@@ -3,11 +3,11 @@
 gptviz.mount.twins = function (root, io) {
   const { el, say, em, number } = gptviz;
   const nats = (x) => x.toFixed(4), percent = (x) => (100 * x).toFixed(1) + "\u00a0%";
-  let v = null, covered = false, stopped = false, drawn = null;
+  let v = null, seen = false, stopped = false, drawn = null; // seen: a run was shown to its end, so recorded ones need no cover
 
   const mark = el("p", { class: "gv-twins-mark" });
   const box = el("div"), sentence = el("p", { class: "gv-say", "aria-live": "polite" });
-  const more = el("button", { type: "button", class: "gv-btn", onclick: () => { covered = false; paint(); } }, "Show how it goes on");
+  const more = el("button", { type: "button", class: "gv-btn", onclick: () => { seen = true; paint(); } }, "Show how it goes on");
   const csv = el("button", { type: "button", class: "gv-btn", onclick: () => gptviz.saveText(table(), "twins-loss.csv", "text/csv") }, "CSV");
   const losses = el("section", { class: "gv-fig" }, el("div", { class: "gv-figtitle" }, "Training loss", el("span", { class: "gv-cap" }, "nats per token, each step’s batch"), el("span", { class: "gv-push" }), csv), box, sentence, more);
   const texts = el("div", { class: "gv-twins-texts" }), ends = el("div", { class: "gv-twins-ends" });
@@ -21,14 +21,14 @@ gptviz.mount.twins = function (root, io) {
   // value: a run {mark, steps, causal, twin, names, floor, level, hold, ends}, or {reveal} / {stopped} about the run on screen.
   function draw(value) {
     if (!value) return;
-    if (value.reveal) covered = false;
+    if (value.reveal) seen = true;
     else if (value.stopped) stopped = true;
-    else if (value !== v) { v = value; covered = Boolean(v.hold); stopped = false; }
+    else if (value !== v) { v = value; stopped = false; if (v.ends && !v.hold) seen = true; }
     paint();
   }
   function paint() {
     if (!v) return;
-    const steps = covered ? v.hold : v.causal.length;
+    const covered = Boolean(v.hold) && !seen, steps = covered ? v.hold : v.causal.length;
     say(mark, el("b", {}, v.recorded ? "Recorded run. " : v.ends ? "Live run. " : "Live. "), stopped ? v.halt : v.mark);
     mark.classList.toggle("live", !v.recorded);
     more.hidden = !covered;

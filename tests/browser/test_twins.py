@@ -85,6 +85,8 @@ def test_a_mistake_and_a_text_can_be_chosen(open_page: Opener) -> None:
     page = page_of(open_page)
     page.get_by_label("Targets not shifted").click()
     expect(page.locator(".gv-twins")).to_contain_text("with unshifted targets")
+    expect(page.get_by_text("What they write")).to_be_hidden()  # still nobody has guessed
+    reveal(page)
     assert written(page)[-1][0][0] == recorded("unshifted")["twin"]["text"].split("\n")[-1].split()[0]
     page.get_by_label("Random tokens").click()
     expect(page.locator(".gv-twins")).to_contain_text("ln 39 = 3.664")
@@ -135,7 +137,7 @@ def test_a_bad_seed_is_refused_with_a_sentence(open_page: Opener) -> None:
     page.get_by_role("button", name=prose("twins")["train"]).click()
     expect(page.get_by_text("-3").last).to_be_visible()
     expect(page.get_by_role("button", name=prose("twins")["train"])).to_be_enabled()
-    expect(page.locator(".gv-twins-mark")).to_contain_text("Recorded run.")
+    expect(page.locator(".gv-twins-mark")).to_contain_text("Stopped at step 0")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1920, True)])

@@ -17,6 +17,13 @@ from gptviz.lab.twins import RECIPE, next_token_losses, pair, train
 RECORDING = Path(__file__).parents[2] / "assets" / "twins.json"
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few sequences behind the final figures, for tests that are not about them."""
+    for name, count in (("SAMPLES", 20), ("EVALUATED", 50), ("PREFIXED", 10)):
+        monkeypatch.setattr(twins, name, count)
+
+
 def last(**asked: Any) -> dict[str, Any]:
     *_, value = train(**asked)
     return value
@@ -60,6 +67,7 @@ def test_nothing_can_be_learned_from_random_tokens() -> None:
     assert end["twin"]["valid"] is None
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_a_run_hands_out() -> None:
     values = list(train(steps=3, seed=7, variant="open"))
     assert [value["step"] for value in values] == [1, 2, 3, 3]
@@ -76,6 +84,7 @@ def test_what_a_run_hands_out() -> None:
     assert (end["steps"], end["seed"], end["variant"], end["data"]) == (3, 7, "open", "sentences")
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_run_follows_its_seed() -> None:
     runs = [[value["twin"]["loss"] for value in train(steps=4, seed=seed)][:4] for seed in (3, 3, 4)]
     assert runs[0] == runs[1]
@@ -94,6 +103,7 @@ def test_the_twins_differ_in_one_thing(variant: str) -> None:
     assert [same_logits, same_targets].count(False) == 1
 
 
+@pytest.mark.usefixtures("quick")
 def test_both_train_on_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, torch.Tensor]] = []
     step = twins.Twin.step
@@ -206,6 +216,7 @@ def test_the_recording_comes_from_this_code() -> None:
                 assert value[name]["loss"] == pytest.approx(run[name]["losses"][step], abs=0.01)
 
 
+@pytest.mark.usefixtures("quick")
 def test_the_recorder_keeps_the_runs_and_how_they_were_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twins, "RECORDED", (("wrong_way", "random"),))
     monkeypatch.setattr(twins, "train", lambda **asked: train(steps=2, **asked))
