@@ -17,7 +17,9 @@ gptviz.mount.strategies = function (root, io) {
   function start() {
     const ask = { n: Number(length.value), beams: Number(beams.value), seed: Number(seed.value) };
     if (!length.value || !beams.value || !seed.value) { say(state, em("Fill in all three numbers.", "w")); return; }
-    used = { ...ask, settings: gptviz.chosen || { temperature: 1, topK: 0, topP: 1, topPFirst: false } };
+    // Untouched knobs would only repeat the column beside it.
+    const mine = gptviz.chosen, plain = !mine || (mine.temperature === 1 && !mine.topK && mine.topP === 1);
+    used = { ...ask, settings: plain ? { temperature: 0.8, topK: 0, topP: 0.9, topPFirst: false } : mine, plain };
     running = true;
     buttons("Writing …");
     io.trigger("act", used);
@@ -29,7 +31,7 @@ gptviz.mount.strategies = function (root, io) {
   const titles = () => {
     const s = used ? used.settings : null;
     const mine = s ? [`temperature ${s.temperature}`, s.topK ? `top-k ${whole(s.topK)}` : "", s.topP < 1 ? `top-p ${s.topP}` : "", s.topPFirst ? "top-p first" : ""].filter(Boolean).join(", ") : "";
-    return [["Greedy", "always the likeliest"], ["Drawn", "from the untouched bars"], ["Drawn, your settings", mine], ["Beam search", used ? `the ${used.beams} best kept` : ""]];
+    return [["Greedy", "always the likeliest"], ["Drawn", "from the untouched bars"], [used && used.plain ? "Drawn, cut" : "Drawn, your settings", used && used.plain ? `${mine}; the knobs above change this` : mine], ["Beam search", used ? `the ${used.beams} best kept` : ""]];
   };
   return function draw(value) {
     if (!value) return;
@@ -80,7 +82,7 @@ gptviz.beamTree = function (root) {
       }
       const tell = () => say(sentence, em(shown), " follows with p ", em(percent(Math.exp(logp))), "; the sum of ln p from the prompt to here is ", em(minus(score)), ", and ", FATES[fate], ".");
       const box = svg("g", { class: `node ${fate}${win ? " win" : ""}`, tabindex: "0", role: "img", "aria-label": `${shown}, sum of ln p ${minus(score)}, ${fate}` },
-        svg("rect", { x, y, width: BOX, height: 22, rx: 5 }), svg("text", { x: x + 6, y: y + 15 }, shown.length > 7 ? shown.slice(0, 6) + "…" : shown), svg("text", { x: x + BOX - 5, y: y + 15, class: "score" }, minus(score)));
+        svg("rect", { x, y, width: BOX, height: 22, rx: 5 }), svg("text", { x: x + 6, y: y + 15 }, shown.length > 6 ? shown.slice(0, 5) + "…" : shown), svg("text", { x: x + BOX - 5, y: y + 15, class: "score" }, minus(score)));
       box.addEventListener("pointerenter", tell); box.addEventListener("focus", tell);
       boxes.append(box);
     });
