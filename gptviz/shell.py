@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,7 +94,7 @@ class Frame:
             )  # fmt: skip
             self.run = gr.Button("Run", variant="primary", scale=0, elem_classes="gv-runbtn")
             self.model = gr.Dropdown(
-                self.service.names, value=self.service.default, show_label=False, label="Model", scale=0,
+                self.service.names, value=None, show_label=False, label="Model", scale=0,
                 min_width=190, container=False, elem_classes="gv-model",
             )  # fmt: skip
         self.picks = widget("examples", label="Example prompts", value=[[e[0], e[2]] for e in self.examples])
@@ -112,12 +111,17 @@ class Frame:
     def wire(self, demo: gr.Blocks) -> None:
         every = [c for page in self.pages.values() for c in page.outputs]
         outputs = [self.header, self.asked, self.strip, *every]
-        ask = functools.partial(gr.on, fn=sentences(self.ask), outputs=outputs, show_progress_on=self.strip, **LIVE)
-        ask(
-            triggers=[self.run.click, self.prompt.submit, self.model.input],
-            inputs=[self.prompt, self.model, self.current],
+        # What is asked while an answer is under way must not be lost: the last request runs when the answer is there.
+        last: dict[str, Any] = {**LIVE, "trigger_mode": "always_last"}
+        gr.on(
+            [self.run.click, self.prompt.submit, self.model.input],
+            sentences(self.ask),
+            [self.prompt, self.model, self.current],
+            outputs,
+            show_progress_on=self.strip,
+            **last,
         )
-        self.picks.pick(sentences(self.pick), [self.model, self.current], [self.prompt, *outputs], **LIVE)
+        self.picks.pick(sentences(self.pick), [self.model, self.current], [self.prompt, *outputs], **last)
         for key, tab in self.tab_of.items():
             page = self.pages[key]
             tab.select(
@@ -184,11 +188,14 @@ class Frame:
             gr.Warning(str(error))
             yield from self.ask(self.examples[0][1], "", key)
 
-    def poll(self, known: str, model: str, asked: Asked, current: str) -> Iterator[dict[Any, Any]]:
+    def poll(self, known: str, model: str | None, asked: Asked, current: str) -> Iterator[dict[Any, Any]]:
         """Once a second while a model loads: the header; and when it has taken over, the page again with it."""
+        if not known:  # the page's first answer is still on its way, and would be overwritten
+            yield {self.known: known}
+            return
         status, default = self.service.status, self.service.default
-        taken_over = known != default and model in ("", known)
-        view = self._models(default if taken_over else model)
+        taken_over = known != default and (model or known) == known
+        view = self._models(default if taken_over else model or default)
         if not status.loading:
             view[self.timer] = gr.Timer(active=False)
         yield view

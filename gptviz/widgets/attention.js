@@ -28,7 +28,8 @@ gptviz.mount.attention = function (root, io) {
 
   function draw(value) {
     if (!value) return;
-    const fresh = value !== v;
+    // Gradio delivers a last value twice, as another object: what the reader chose must survive that.
+    const fresh = !v || value.text !== v.text || value.model !== v.model || value.thumbs !== v.thumbs;
     if (fresh) {
       v = value; v.bytes = v.bytes || gptviz.bytes(v.thumbs);
       fetched = new Map();

@@ -40,6 +40,19 @@ def test_the_page_works_while_a_model_loads_and_the_model_takes_over(loading, ch
     page.context.close()
 
 
+def test_a_model_that_was_ready_before_the_page_opened_stays_the_chosen_one(loading, chromium, tiny_gpt2):
+    service, address = loading
+    service.add(tiny_gpt2)
+    service.status = Status()
+    page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(address + "?lesson=kv_cache")
+    page.wait_for_selector(".gv-tok")
+    page.wait_for_timeout(2500)  # two ticks of the timer that looks for a new model
+    assert "tiny-gpt2" in page.locator(".gv-facts").inner_text()
+    assert page.locator(".gv-model input").input_value() == "tiny-gpt2"
+    page.context.close()
+
+
 def test_a_model_can_be_chosen(loading, chromium, tiny_gpt2):
     service, address = loading
     service.add(tiny_gpt2, first=False)
