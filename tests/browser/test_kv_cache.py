@@ -188,6 +188,17 @@ def test_at_the_edge_it_stops_and_says_why(page):
     assert "learned one vector for each of its 256 positions" in text
 
 
+def test_without_a_card_the_page_says_so_and_with_one_it_lists_the_figures(page):
+    assert "there is no card to watch" in page.locator(".block.gv-w-card").inner_text()
+    drawn = page.evaluate(
+        """() => { const root = document.createElement('div'), figures = {allocated: 5e8, peak: 6e8, reserved: 7e8,
+          free: 1.4e11, total: 1.5e11}; gptviz.mount.card(root, {})({said: 'live', figures});
+          return root.innerText; }"""
+    )
+    for number in ("live", "0.500", "0.600", "0.700", "140.000", "150.000"):
+        assert number in drawn
+
+
 def test_a_race_into_the_edge_explains_itself(open_page):
     page = open_page("kv_cache", "the cat " * 125)
     page.wait_for_selector(".gv-race-table tbody tr")

@@ -11,8 +11,10 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from gptviz.decoder.decoder import Decoder
+from gptviz.lab import cache_memory
 from gptviz.lab.cache_work import Race
-from gptviz.lessons.kv_cache import ready
+from gptviz.lessons.kv_cache import card_value, ready
+from gptviz.lessons.page import prose
 from gptviz.service import Service
 
 PROMPT = "When Mary and John went to the store, John gave"  # ten tokens and one
@@ -121,3 +123,15 @@ def test_the_race_starts_from_what_the_page_can_hold(nano: Decoder) -> None:
     full = [5] * 250
     assert ready(nano, full)["new"] == 6
     assert ready(nano, full[:10])["new"] == 20
+
+
+def test_the_card_panel_shows_the_allocators_figures_or_says_there_are_none(
+    nano: Decoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = prose("kv_cache")
+    without = card_value(nano, words)
+    assert without["figures"] is None
+    assert "runs on the CPU" in without["said"]
+    figures = {"allocated": 1, "peak": 2, "reserved": 3, "free": 4, "total": 5}
+    monkeypatch.setattr(cache_memory, "allocator", lambda device: figures)
+    assert card_value(nano, words)["figures"] == figures
