@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,7 +36,7 @@ class BodyLimit:
         await self.app(scope, counted, send)
 
     async def _refuse(self, send: Send) -> None:
-        sentence = self.sentence.encode()
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(sentence)).encode())]
+        sentence = json.dumps({"detail": self.sentence, "error": self.sentence}).encode()  # as Gradio's page reads it
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(sentence)).encode())]
         await send({"type": "http.response.start", "status": 413, "headers": headers})
         await send({"type": "http.response.body", "body": sentence})

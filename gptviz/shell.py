@@ -20,7 +20,7 @@ from gptviz.service.service import describe
 from gptviz.widgets import script, style, widget
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
-MAX_BODY = 1_000_000  # bytes of one request; the longest prompt allowed is far below
+MAX_BODY = 4_000_000  # bytes of one request; below it a prompt that is too long is answered with its own sentence
 SESSIONS = 200  # Gradio keeps each browser's last outputs; its own default of 10,000 would fill the memory
 LIVE: dict[str, Any] = {"concurrency_limit": None, "api_visibility": "private"}
 

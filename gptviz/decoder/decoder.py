@@ -70,8 +70,10 @@ class Decoder:
         verify(model, self.layers)
         self.shape = shape_of(model)
         self.norm = final_norm(model, self.layers)
+        self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
             layer.register_forward_hook(_keep_residual, with_kwargs=True)
+            layer.register_forward_hook(lambda *_: self._pause())
         self._plain_head = self._head_is_plain()
         self._written: Written | None = None
         self._sought = False
@@ -102,6 +104,10 @@ class Decoder:
     ) -> Decoder:
         """Wrap a model that is already in memory."""
         return cls(model, tokenizer, name=name or str(model.config.model_type), source=source)
+
+    def _pause(self) -> None:
+        if self.between_layers is not None:
+            self.between_layers()
 
     @property
     def device(self) -> torch.device:

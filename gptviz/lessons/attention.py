@@ -111,15 +111,21 @@ def picture_value(service: Service, text: str, model: str) -> dict[str, Any]:
     """What the attention widget draws: small pictures of all heads, and what each head does."""
     decoder, ids = service.encode(text, model)
     panel = service.panel(decoder, ids)
-    best = max(panel.stats, key=lambda s: s.previous_token if s.kind == "previous" else s.previous_token - 1)
     return {
         "text": text,
         "model": decoder.name,
         "tokens": [t.shown for t in decoder.tokenizer.tokens(ids)],
         **panel_payload(panel),
-        "start": [best.layer, best.head],
+        "start": first_head(panel),
         "explain": dict(zip(("induction", "previous", "first", "broad", "local", "mixed"), explain(), strict=True)),
     }
+
+
+def first_head(panel: heads.Panel) -> list[int]:
+    """The head to show first: one that does several things at once, and answers no question of the page."""
+    mixed = [s for s in panel.stats if s.kind == "mixed"] or panel.stats
+    chosen = min(mixed, key=lambda s: s.entropy)
+    return [chosen.layer, chosen.head]
 
 
 def panel_payload(panel: heads.Panel, *, square: bool = False) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_type_hints
 
 import gradio as gr
 from gradio.components import Component
@@ -18,6 +18,7 @@ from gptviz.decoder.errors import UserError
 
 PROSE = Path(__file__).resolve().parents[2] / "assets" / "lessons" / "en"
 F = TypeVar("F", bound=Callable[..., Any])
+LARGEST = 2**53  # above it a float, and so a browser, no longer holds every whole number
 NO_LAYERS: list[int] = []  # the default of `open_layers`; never changed
 Asked = dict[str, str]  # {"text": …, "model": …}: the prompt that was asked for last, in this browser
 
@@ -92,14 +93,68 @@ def sentences(fn: F) -> F:
 
 def integer(name: str, value: Any) -> int:
     """A whole number from a client. UserError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
-        raise UserError(f"{name} is {value!r}; it must be a whole number.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not abs(value) <= LARGEST
+        or value != int(value)
+    ):
+        raise UserError(f"{name} is {brief(value)}; it must be a whole number{' of at most 16 digits' * _huge(value)}.")
     return int(value)
+
+
+def brief(value: Any) -> str:
+    """A value as an error sentence quotes it: strings in quotes, nothing longer than a line."""
+    if _huge(value):
+        return "a number of more than 16 digits"
+    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _huge(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > LARGEST
+
+
+def argument(name: str, value: Any, hint: Any) -> Any:
+    """One argument of an endpoint, of the type its signature states. UserError for any other."""
+    if hint is int:
+        return integer(name, value)
+    if hint is float and value in ("nan", "inf", "-inf"):  # as a JSON client has to write these numbers
+        raise UserError(f"{name} is {value}; it must be a finite number.")
+    if hint is float and (isinstance(value, bool) or not isinstance(value, int | float) or _huge(value)):
+        raise UserError(f"{name} is {brief(value)}; it must be a number.")
+    if hint is str and not isinstance(value, str):
+        raise UserError(f"{name} is {brief(value)}; it must be a string.")
+    if hint is bool and not isinstance(value, bool):
+        raise UserError(f"{name} is {brief(value)}; it must be true or false.")
+    if hint == list[int]:
+        if not isinstance(value, list):
+            raise UserError(f"{name} is {brief(value)}; it must be a list of whole numbers.")
+        return [integer(f"an item of {name}", item) for item in value]
+    return value
 
 
 def api(fn: Callable[..., Any], name: str, *, limit: int | None = None) -> None:
     """Register an endpoint; equal names share nothing, and every error a user can cause is one sentence."""
-    gradio_api(sentences(fn), api_name=name, concurrency_limit=limit, concurrency_id=f"api-{name}")
+    hints, signature = get_type_hints(fn), inspect.signature(fn)
+
+    def arguments(args: tuple[Any, ...]) -> dict[str, Any]:
+        given = signature.bind(*args)
+        given.apply_defaults()
+        return {key: argument(key, value, hints.get(key)) for key, value in given.arguments.items()}
+
+    if inspect.isgeneratorfunction(fn):
+
+        @functools.wraps(fn)
+        def call(*args: Any) -> Any:
+            yield from fn(**arguments(args))
+    else:
+
+        @functools.wraps(fn)
+        def call(*args: Any) -> Any:
+            return fn(**arguments(args))
+
+    gradio_api(sentences(call), api_name=name, concurrency_limit=limit, concurrency_id=f"api-{name}")
 
 
 def fields(asked: Any, *names: str) -> list[Any]:

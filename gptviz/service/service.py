@@ -73,6 +73,7 @@ class Service:
 
     def add(self, decoder: Decoder, *, first: bool = True) -> None:
         """Make a decoder available; `first` makes it the default."""
+        decoder.between_layers = self.worker.breathe
         with self._lock:
             others = {name: d for name, d in self._decoders.items() if name != decoder.name}
             mine = {decoder.name: decoder}

@@ -2,31 +2,63 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _END = object()
+MOST_NESTED = 4
 
 
 class Worker:
     """Runs model work on one thread.
 
     Forward passes use all cores by themselves: two at once would only slow each other down, and a thread pool's
-    threads would each open an OpenMP pool of their own.
+    threads would each open an OpenMP pool of their own. A long pass calls `breathe` between two layers, so that
+    a class does not wait for the one who pasted a novel.
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="gptviz-model")
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="gptviz-model", daemon=True)
+        self._depth = 0
+        self._thread.start()
 
     def run(self, work: Callable[[], T]) -> T:
         """The result of `work`, made on the worker."""
-        if threading.current_thread().name.startswith("gptviz-model"):
+        if threading.current_thread() is self._thread:
             return work()
-        return self._pool.submit(work).result()
+        future: Future[T] = Future()
+        self._jobs.put((work, future))
+        return future.result()
+
+    def breathe(self) -> None:
+        """Called on the worker in the middle of a job: one waiting job runs now, if there is one.
+
+        Jobs share nothing but the model, whose passes carry their own state. Only a few may wait within each other,
+        because each holds its memory.
+        """
+        if threading.current_thread() is self._thread and self._depth < MOST_NESTED and not self._jobs.empty():
+            self._do(*self._jobs.get())
+
+    def _serve(self) -> None:
+        while True:
+            self._do(*self._jobs.get())
+
+    def _do(self, work: Callable[[], Any], future: Future[Any]) -> None:
+        self._depth += 1
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the one who waits must hear of it
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+        finally:
+            self._depth -= 1
 
     def each(self, items: Iterator[T]) -> Iterator[T]:
         """The items of a generator, each made on the worker, so that other requests run between two of them.

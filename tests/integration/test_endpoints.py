@@ -81,6 +81,13 @@ def test_heads_measures_every_head(client, nano):
         ("/attention", {"text": TEXT, "head": -1}, "head is -1"),
         ("/attention", {"text": TEXT, "stage": "soft"}, "stage"),
         ("/attention", {"text": TEXT, "open_layers": [77]}, "open_layers"),
+        ("/attention", {"text": TEXT, "layer": 10**400}, "layer is a number of more than 16 digits"),
+        ("/attention", {"text": TEXT, "layer": "one"}, 'layer is "one"; it must be a whole number'),
+        ("/attention", {"text": TEXT, "layer": 1.5}, "layer is 1.5"),
+        ("/attention", {"text": TEXT, "open_layers": {}}, "open_layers is {}"),
+        ("/tokenize", {"text": []}, r"text is \[\]; it must be a string"),
+        ("/heads", {"text": TEXT, "model": [1]}, r"model is \[1\]"),
+        ("/heads", {"text": TEXT, "model": "y" * 3000}, "…"),
         ("/heads", {"text": TEXT, "size": 0}, "size is 0"),
         ("/heads", {"text": TEXT, "model": "nothing"}, "model"),
     ],
@@ -99,7 +106,7 @@ def test_thirty_megabytes_are_refused_at_the_door(api_url):
 
 def test_a_body_of_unknown_length_is_counted(api_url):
     def endless():
-        for _ in range(200):
+        for _ in range(500):
             yield b"a" * 10_000
 
     answer = httpx.post(api_url + "gradio_api/call/tokenize", content=endless(), timeout=60)

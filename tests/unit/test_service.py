@@ -120,6 +120,37 @@ def test_a_stream_leaves_room_for_others_and_closes_when_left():
     assert closed.is_set()
 
 
+def test_a_short_request_runs_between_the_layers_of_a_long_one():
+    worker, order = Worker(), []
+    inside, asked = threading.Event(), threading.Event()
+
+    def long():
+        inside.set()
+        asked.wait(10)
+        while worker._jobs.empty():  # the short one is on its way
+            time.sleep(0.01)
+        worker.breathe()
+        order.append("long")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(worker.run, long)
+        inside.wait(10)
+        second = pool.submit(worker.run, lambda: order.append("short"))
+        asked.set()
+        first.result(10)
+        second.result(10)
+    assert order == ["short", "long"]
+
+
+def test_a_forward_pass_lets_others_in_after_every_block(service):
+    calls = []
+    decoder = service.decoder()
+    decoder.between_layers, before = lambda: calls.append(1), decoder.between_layers
+    decoder.run([1, 2, 3])
+    decoder.between_layers = before
+    assert len(calls) == decoder.shape.layers
+
+
 def test_a_panel_and_a_layer_agree_and_the_second_is_free(service, monkeypatch):
     decoder, ids = service.encode("The cat sat on the mat because the cat was tired")
     panel = service.panel(decoder, ids)
