@@ -10,7 +10,7 @@ import copy
 import json
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import cos, pi
@@ -103,8 +103,7 @@ class Twin:
 
 def pair(recipe: Recipe, variant: str, generator: torch.Generator) -> tuple[Twin, Twin]:
     """(causal, other) with equal weights. UserError for a variant that does not exist."""
-    if variant not in VARIANTS:
-        raise UserError(f'variant is "{str(variant)[:60]}"; it must be one of {", ".join(VARIANTS)}.')
+    _one_of("variant", variant, VARIANTS)
     causal = Twin(recipe, "causal", shifted=True)
     other = Twin(recipe, VARIANTS[variant], shifted=variant != "unshifted")
     initialise(causal.model, generator)
@@ -138,8 +137,7 @@ def train(
     """
     steps = _whole("steps", steps, 0, MAX_STEPS) or recipe.steps
     generator = torch.Generator().manual_seed(_whole("seed", seed, 0, MAX_SEED))
-    if data not in DATA:
-        raise UserError(f'data is "{str(data)[:60]}"; it must be one of {", ".join(DATA)}.')
+    _one_of("data", data, DATA)
     twins = pair(recipe, variant, generator)
     about = {"floor": DATA[data].floor, "steps": steps, "seed": int(seed), "variant": variant, "data": data}
     return _run(twins, DATA[data], generator, about)
@@ -198,6 +196,11 @@ def write(model: LongGPT, count: int, generator: torch.Generator) -> Tensor:
         p = model(ids)[:, -1].softmax(dim=-1)  # [count, V]
         ids = torch.cat([ids, torch.multinomial(p, 1, generator=generator)], dim=1)
     return ids[:, 1:]
+
+
+def _one_of(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
+    if not isinstance(value, str) or value not in allowed:
+        raise UserError(f'{name} is "{str(value)[:60]}"; it must be one of {", ".join(allowed)}.')
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:

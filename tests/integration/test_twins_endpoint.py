@@ -53,6 +53,15 @@ def test_a_bad_value_gets_one_sentence(client: Client, asked: dict[str, Any], se
     assert sentence in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["variant", "data"])
+@pytest.mark.parametrize("value", [[], {}, ["open"], 3])
+def test_what_is_no_text_gets_a_sentence_too(client: Client, name: str, value: Any) -> None:
+    with pytest.raises(AppError) as caught:
+        client.predict(**{name: value}, api_name="/twins")
+    assert f"{name} is " in str(caught.value)
+    assert "; it must be" in str(caught.value)
+
+
 def test_a_cancelled_job_trains_no_further(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
     step = twins.Twin.step
