@@ -70,7 +70,7 @@ def _copier(words: dict[str, str]) -> None:
     """The race of the copier against the honest model: needs no decoder, only this process."""
     heading(*part(words, "copier"))
     ask = widget("predict", label="Guess before you look", value=_copier_guess(words))
-    go = gr.Button(words["copier_button"], size="sm", elem_classes="gv-inline")
+    go = gr.Button(words["copier_button"], variant="primary", elem_classes="gv-inline")
     race = widget("copier", label="A copier and an honest model")
 
     def train() -> Iterator[dict[Any, Any]]:
@@ -98,7 +98,7 @@ def _exposure(service: Service, words: dict[str, str], asked: gr.State) -> tuple
     """The guess and the picture of a model that reads its own text."""
     heading(*part(words, "exposure"))
     ask = widget("predict", label="Guess before you look", value=guess(words, "exposure_guess"))
-    go = gr.Button(words["exposure_button"], size="sm", elem_classes="gv-inline")
+    go = gr.Button(words["exposure_button"], variant="primary", elem_classes="gv-inline")
     picture = widget("exposure", label="The true ending after the model's own text")
 
     def read_itself(now: Asked) -> dict[Any, Any]:
@@ -265,6 +265,7 @@ def quiz_value(words: dict[str, str], decoder: Decoder, scored: training.Scored)
             "question": words["quiz_perplexity"].format(loss=loss),
             "answer": scored.perplexity,
             "within": 0.02 * scored.perplexity,
+            "waits": True,
             "why": words["quiz_perplexity_why"].format(loss=loss, answer=f"{scored.perplexity:,.1f}"),
         },
         {

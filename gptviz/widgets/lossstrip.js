@@ -1,5 +1,8 @@
 // Teacher forcing as a picture: what is read above, what is asked below, and what each answer cost.
 "use strict";
+// The mean loss is asked for before it is shown; what else would tell it waits for the same guess.
+gptviz.loss = { shown: false, waiting: [], show() { if (this.shown) return; this.shown = true; this.waiting.splice(0).forEach((fn) => fn()); },
+  when(fn) { if (this.shown) fn(); else this.waiting.push(fn); } };
 gptviz.mount.lossstrip = function (root, io) {
   const { el, say, em, percent, number, whole } = gptviz;
   const MOST = 300; // columns; the page would crawl beyond, and the loss counts all of them anyway
@@ -18,6 +21,7 @@ gptviz.mount.lossstrip = function (root, io) {
   const right = el("section", { class: "gv-fig" }, totals, sentence, bars);
   const body = el("div", { class: "gv-two gv-lossstrip" }, left, right);
   root.append(body, note);
+  gptviz.loss.when(() => reveal());
 
   function draw(value) {
     if (!value) return;
@@ -30,7 +34,7 @@ gptviz.mount.lossstrip = function (root, io) {
   }
 
   // The dearest token is marked only now, since the page asks for it first.
-  function reveal() { revealed = true; picked = v.start; paint(); }
+  function reveal() { if (revealed) return; revealed = true; if (v) { picked = v.start; paint(); } gptviz.loss.show(); }
   function paint() {
     strip.textContent = "";
     const count = Math.min(v.nats.length, MOST);

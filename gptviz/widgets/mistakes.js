@@ -6,10 +6,12 @@ gptviz.mount.mistakes = function (root, io) {
   const shift = el("div"), mask = el("div"), pad = el("div"), padSay = el("p", { class: "gv-cap", "aria-live": "polite" });
   const shiftSay = el("p", { class: "gv-say" }), maskSay = el("p", { class: "gv-say" });
   const note = el("p", { class: "gv-cap" }), go = el("button", { type: "button", class: "gv-btn", onclick: () => io.trigger("act", {}) }), wait = el("div", {}, note, go);
+  const cover = el("div", {}, el("p", { class: "gv-cap" }, "These cards tell the mean loss, so they come after your guess at the top of the page."), el("button", { type: "button", class: "gv-btn", onclick: () => gptviz.loss.show() }, "Show without guessing"));
   const card = (title, ...inside) => el("section", { class: "gv-fig" }, el("h3", {}, title), ...inside);
   grid.append(card("Targets not shifted", shift, shiftSay), card("The wrong mask", mask, maskSay), card("Padding counted as text", pad, padSay));
-  root.append(wait, grid);
-  let v = null;
+  root.append(wait, cover, grid);
+  let v = null, last = null;
+  gptviz.loss.when(() => draw(last));
   const curve = gptviz.curve(pad, { label: "Mean loss over the number of padding tokens; arrow keys move", height: 190, onmove: speak });
 
   function speak(n) {
@@ -26,8 +28,11 @@ gptviz.mount.mistakes = function (root, io) {
       box.append(el("div", { class: "gv-row" }, el("span", {}, name), el("span", { class: "gv-bar" }, fill), el("span", { class: "n" }, number(value, 3))));
     }
   }
-  return function draw(value) {
-    grid.hidden = !value || Boolean(value.note);
+  return draw;
+  function draw(value) {
+    last = value;
+    const ready = Boolean(value && !value.note);
+    grid.hidden = !ready || !gptviz.loss.shown; cover.hidden = !ready || gptviz.loss.shown;
     wait.hidden = !value?.note; note.textContent = value?.note || ""; go.textContent = value?.button || "";
     if (grid.hidden) return;
     v = value;
@@ -41,5 +46,5 @@ gptviz.mount.mistakes = function (root, io) {
     curve.draw({ xs: v.padding.counted.map((_, n) => n), x: "padding tokens", series: [
       { name: "padding counted", ys: v.padding.counted, token: "--warn" },
       { name: "left out by ignore_index", ys: v.padding.ignored, token: "--key", dash: [6, 4] }] });
-  };
+  }
 };

@@ -3,11 +3,16 @@
 gptviz.mount.quiz = function (root) {
   const { el } = gptviz;
   const typed = new Map(); // question → what was answered; a changed question starts afresh
+  let items = [];
+  if (gptviz.loss) gptviz.loss.when(() => draw(items));
+  return draw;
   // value: [{question, options: [text], index, why} or {question, answer: number, within, unit, why}]
-  return function draw(value) {
+  // An item that `waits` tells the text's loss, so it comes once that is shown.
+  function draw(value) {
+    items = value || [];
     root.textContent = "";
-    for (const item of value || []) root.append(item.options ? choice(item) : figure(item));
-  };
+    for (const item of items) if (!item.waits || gptviz.loss.shown) root.append(item.options ? choice(item) : figure(item));
+  }
   function card(item, ...inside) {
     const verdict = el("p", { class: "gv-answer", "aria-live": "polite" });
     const box = el("div", { class: "gv-quiz" }, el("p", {}, item.question), ...inside, verdict);

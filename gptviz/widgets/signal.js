@@ -8,7 +8,7 @@ gptviz.mount.signal = function (root) {
     return { kind, strip, facts, map, caption };
   });
   root.classList.add("gv-signal");
-  const MOST = 300;
+  const MOST = 300, FIRST = 8; // tokens on view, and in the picture of pairs
   function draw(value) {
     root.hidden = !value;
     if (!value) return;
@@ -19,17 +19,18 @@ gptviz.mount.signal = function (root) {
         const asked = decoder ? t > 0 : hidden.has(t);
         side.strip.append(el("span", { class: "gv-tok" + (asked ? " gv-asked" : ""), title: asked ? "a target" : "only read" }, asked && !decoder ? "[MASK]" : token));
       });
-      say(side.facts, gptviz.em(whole(count)), ` of ${whole(value.tokens.length)} tokens are targets`, decoder ? ", in one pass." : `; ${whole(value.passes)} passes until each was one.`);
+      say(side.facts, gptviz.em(whole(count)), ` of ${whole(value.tokens.length)} tokens are targets`, decoder ? ", in one pass." : `. Counted in one series of random draws (seed 0, ${whole(count)} tokens masked in each pass): after ${whole(value.passes)} ${value.passes === 1 ? "pass" : "passes"} every token had been a target.`);
+      const part = value.tokens.length > FIRST ? ` The picture shows the first ${FIRST} tokens.` : "";
       const pairs = decoder ? value.decoder_pairs : value.encoder_pairs;
       side.caption.textContent = decoder
-        ? `Attention to the left: ${whole(pairs)} pairs may be read.`
-        : `Attention both ways: all ${whole(pairs)} pairs may be read, but a masked token never sees itself.`;
+        ? `Attention to the left: ${whole(pairs)} pairs may be read.${part}`
+        : `Attention both ways: all ${whole(pairs)} pairs may be read, but a masked token never sees itself.${part}`;
       side.map.setAttribute("aria-label", side.caption.textContent);
-      paint(side.map, decoder);
+      paint(side.map, decoder, Math.min(FIRST, value.tokens.length));
     }
   }
-  function paint(node, decoder) {
-    const n = 8, s = 11, c = gptviz.canvas(node, n * s, n * s);
+  function paint(node, decoder, n) {
+    const s = 11, c = gptviz.canvas(node, n * s, n * s);
     for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
       c.fillStyle = css(!decoder || j <= i ? "--key" : "--grid");
       c.fillRect(j * s, i * s, s - 1, s - 1);

@@ -71,7 +71,14 @@ def test_arrow_keys_walk_through_the_predictions(open_page, nano, scored):
 def test_the_mistakes_are_measured_on_the_readers_text(open_page, nano, scored):
     ids = nano.tokenizer.encode(PROMPT)
     page = opened(open_page)
+    button = page.get_by_role("button", name="Show without guessing", exact=True)
+    expect(button).to_be_visible()
+    for place in (".gv-w-mistakes:visible", ".gv-w-quiz:visible", ".gv-totals"):  # the loss is asked for first
+        assert f"{scored.loss:.2f}" not in said(page.locator(place).first)
+    button.click()
     page.wait_for_selector(".gv-mistakes .gv-row")
+    expect(page.locator(".gv-totals")).to_contain_text(f"{scored.loss:.3f}")
+    expect(page.locator(".gv-w-quiz:visible").first).to_contain_text(f"The loss of your text is {scored.loss:.2f} nats")
     rows = page.locator(".gv-mistakes .gv-row .n").all_inner_texts()
     masks = training.mask_losses(nano, ids)
     expected = [scored.loss, training.unshifted_loss(nano.run(ids)), *masks.values()]
@@ -118,6 +125,9 @@ def test_targets_are_counted_for_both_kinds(open_page, nano):
     decoder, encoder = page.locator(".gv-signal .gv-fig").all()
     assert decoder.locator(".gv-asked").count() == found.decoder_targets
     assert encoder.locator(".gv-asked").count() == len(found.masked)
+    text = said(encoder)
+    assert f"{len(found.masked)} tokens masked in each pass): after {found.passes} passes" in text
+    assert "The picture shows the first 8 tokens." in text
 
 
 def test_the_questions_check_what_is_typed(open_page, scored):
