@@ -50,7 +50,9 @@ def build(service: Service, asked: gr.State) -> Page:
         return {picture: _recorded_view(run), losses: asking("loss", run), writing: asking("write", run)}
 
     def wait(variant: str, data: str) -> dict[Any, Any]:
-        return {picture: _waiting(variant, data), **_busy(True)}
+        words = prose(KEY)  # until the run has an end, the guesses have no answer
+        unanswered = {losses: guess(words, "guess_loss"), writing: guess(words, "guess_write")}
+        return {picture: _waiting(variant, data), **unanswered, **_busy(True)}
 
     def run(variant: str, data: str, seed: float | None) -> Iterator[dict[Any, Any]]:
         number = integer("seed", 0 if seed is None else seed)
@@ -65,7 +67,7 @@ def build(service: Service, asked: gr.State) -> Page:
     for ask in (losses, writing):
         ask.guess(lambda: {"reveal": True}, None, picture, concurrency_limit=None, **QUIET)
     gr.on([variant.input, data.input], sentences(choose), [variant, data], shown, concurrency_limit=None, **QUIET)
-    begun = go.click(sentences(wait), [variant, data], [picture, *controls], concurrency_limit=None, **QUIET)
+    begun = go.click(sentences(wait), [variant, data], [*shown, *controls], concurrency_limit=None, **QUIET)
     job = begun.success(
         sentences(run),
         [variant, data, seed],
@@ -74,9 +76,15 @@ def build(service: Service, asked: gr.State) -> Page:
         concurrency_id="twins",
         **QUIET,
     )
-    stop, idle = (lambda: {picture: {"stopped": True}, **_busy(False)}), [picture, *controls]
-    job.failure(stop, None, idle, concurrency_limit=None, **QUIET)
-    cancel.click(stop, None, idle, cancels=[job], concurrency_limit=None, **QUIET)
+
+    def stop(variant: str, data: str) -> dict[Any, Any]:
+        run = recorded(variant, data)
+        answers = {losses: instead("loss", run), writing: instead("write", run)}
+        return {picture: {"stopped": True}, **answers, **_busy(False)}
+
+    halted: dict[str, Any] = {"inputs": [variant, data], "outputs": [*shown, *controls], "concurrency_limit": None}
+    job.failure(sentences(stop), **halted, **QUIET)
+    cancel.click(sentences(stop), cancels=[job], **halted, **QUIET)
     return Page()
 
 
@@ -200,6 +208,13 @@ def asking(part: str, run: dict[str, Any]) -> dict[str, Any]:
         twin_valid=_percent(twin["valid"]),
     )
     return {**guess(words, f"guess_{part}"), "answer": {"index": _right(part, run), "text": text}}
+
+
+def instead(part: str, run: dict[str, Any]) -> dict[str, Any]:
+    """A guess box after a run that was stopped: the recorded run's answer, and it says so."""
+    asked = asking(part, run)
+    text = prose(KEY)["answer_recorded"].format(seed=run["seed"], steps=run["steps"], answer=asked["answer"]["text"])
+    return {**asked, "answer": {**asked["answer"], "text": text}}
 
 
 def _right(part: str, run: dict[str, Any]) -> int:
