@@ -15,7 +15,7 @@ gptviz.mount.kept = function (root, io) {
     const verdict = el("p", { class: "gv-say", "aria-live": "polite" });
     say(verdict, `Layer ${v.layer}, K and V of the first ${whole(v.keep)} tokens, ${whole(v.numbers)} numbers each time. With other tokens behind them they differ by `, em(v.edited === 0 ? "exactly 0" : number(v.edited), v.edited === 0 ? "" : "w"),
       ", with nothing behind them by ", em(v.alone === 0 ? "exactly 0" : number(v.alone), v.alone <= v.tolerance ? "" : "w"), v.alone > 0 && v.equal ? `: rounding, since a shorter run groups its sums differently (${v.dtype}).` : ".");
-    root.append(el("section", { class: "gv-fig" }, el("div", { class: "gv-kept-rows" }, table), verdict));
+    root.append(el("section", { class: "gv-fig" }, el("div", { class: "gv-kept-rows gv-scroll gv-sideways", tabindex: "0", role: "group", "aria-label": "The same rows, three times" }, table), verdict));
   };
   function fixed(x) { return (x < 0 ? "−" : "\u00a0") + Math.abs(x).toFixed(6); }
 };

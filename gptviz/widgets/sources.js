@@ -4,7 +4,7 @@ gptviz.mount.sources = function (root, io) {
   const { el, say, em, number, whole } = gptviz;
   const WORDS = /(#.*$|"""[\s\S]*?"""|"[^"]*"|\b(?:class|def|return|self|super|for|in|if|else|not|and|or|import|from|raise|with|None|True|False|lambda)\b)/gm;
   let which = "short", v = null;
-  const code = el("pre", { class: "gv-code", tabindex: "0" }), result = el("p", { class: "gv-say", "aria-live": "polite" });
+  const code = el("pre", { class: "gv-code gv-sideways", tabindex: "0" }), result = el("p", { class: "gv-say", "aria-live": "polite" });
   const choice = gptviz.segment("Implementation", [["short", "from PyTorch’s layers"], ["long", "from primitives"]], which, (k) => { which = k; paint(); });
   const check = el("button", { type: "button", class: "gv-btn", onclick: () => { say(result, "Running all three …"); io.trigger("act", {}); } }, "Check that they are equal");
   root.append(el("section", { class: "gv-fig" }, el("div", { class: "gv-figtitle" }, choice.box, el("span", { class: "gv-push" }), check), result, code));
