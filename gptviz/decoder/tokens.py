@@ -98,16 +98,17 @@ class Tokenizer:
         """Every id at which writing stops."""
         return self.pieces.stops
 
-    def encode(self, text: str, *, begin: bool = True) -> list[int]:
+    def encode(self, text: str, *, begin: bool = True, name: str = "The text") -> list[int]:
         """Ids of a text; `<|endoftext|>` typed by hand is ordinary characters.
 
         A model that expects a mark before every text gets it as a visible first id; `begin=False` leaves it out.
+        `name` is what an error calls the text.
         """
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise UserError(
-                f"The text holds half a surrogate pair (U+{ord(text[error.start]):04X}) at character "
+                f"{name} holds half a surrogate pair (U+{ord(text[error.start]):04X}) at character "
                 f"{error.start}; only whole Unicode characters can be tokenized."
             ) from None
         ids = self.pieces.encode(text)

@@ -19,6 +19,7 @@ from gptviz.decoder.errors import UserError
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
 REPLACEMENT = " the"
+MOST_SHOWN = 60  # characters of a bad value that an error repeats
 SPARE = " a of and in to"  # where the replacement already stands, the first of these is used
 
 
@@ -43,28 +44,37 @@ def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule
     UserError for a layer the model does not have, and for open layers with direction "causal": that opens nothing,
     and its row of zeros would read as an all-clear.
     """
-    MaskRule(direction)  # refuses an unknown direction first
+    MaskRule(brief(direction))  # refuses an unknown direction first
     if not isinstance(open_layers, list | tuple):
-        raise UserError(f"open_layers is {open_layers!r}; it must be a list of layer numbers.")
+        raise UserError(f"open_layers is {brief(repr(open_layers))}; it must be a list of layer numbers.")
     for layer in open_layers:
         if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < layers:
-            raise UserError(f"open_layers holds {layer!r}; layers are whole numbers from 0 to {layers - 1}.")
+            raise UserError(f"open_layers holds {brief(repr(layer))}; layers are whole numbers from 0 to {layers - 1}.")
     chosen = sorted(set(open_layers))
     if direction == "causal" and chosen:
         raise UserError(
-            f'open_layers is {chosen} but direction is "causal", which opens nothing; use "none" or "wrong_way".'
+            f'open_layers is {brief(chosen)} but direction is "causal", which opens nothing; use "none" or "wrong_way".'
         )
     return MaskRule(direction, frozenset(chosen) if chosen else None)
+
+
+def brief(value: object) -> str:
+    """A bad value as an error repeats it: at most 60 characters, and none that cannot be sent."""
+    text = str(value)
+    cut = text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
+    return cut.encode(errors="backslashreplace").decode()
 
 
 def one_token(decoder: Decoder, text: str, name: str = "replacement") -> int:
     """The id of a text that is exactly one token. UserError otherwise."""
     if not isinstance(text, str):
-        raise UserError(f"{name} is {text!r}; it must be a string.")
-    ids = decoder.tokenizer.encode(text, begin=False) if len(text) <= 200 else []
+        raise UserError(f"{name} is {brief(repr(text))}; it must be a string.")
+    ids = decoder.tokenizer.encode(text, begin=False, name=name) if len(text) <= 200 else []
     if len(ids) != 1:
         count = f"{len(ids)} tokens" if ids or not text else "too long"
-        raise UserError(f'{name} is "{text[:40]}", which is {count} in this vocabulary; it must be exactly one token.')
+        raise UserError(
+            f'{name} is "{brief(text)}", which is {count} in this vocabulary; it must be exactly one token.'
+        )
     return ids[0]
 
 
@@ -78,7 +88,8 @@ def replaced(decoder: Decoder, ids: Sequence[int], positions: Sequence[int], new
 def check_position(position: int, T: int) -> int:
     """The position from 0 to T-1; -1 means the last. UserError for any other."""
     if not -1 <= position < T:
-        raise UserError(f"position is {position}; the text has {T} tokens, so use 0 to {T - 1}, or -1 for the last.")
+        shown = brief(position)
+        raise UserError(f"position is {shown}; the text has {T} tokens, so use 0 to {T - 1}, or -1 for the last.")
     return T - 1 if position == -1 else int(position)
 
 

@@ -141,6 +141,7 @@ def found(
 ) -> dict[str, Any]:
     """What /mask answers, from the shelf or a run."""
     place = leak.check_position(position, len(ids))
+    leak.one_token(decoder, replacement)  # refuses what cannot be part of a key
     key = ("mask", decoder.name, tuple(ids), rule, place, replacement)
     size = (decoder.shape.layers + 4) * len(ids) * 100  # bytes of the lists of floats, roughly
     return service.compute(key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size)

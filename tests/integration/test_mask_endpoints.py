@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from gradio_client.exceptions import AppError
 
+from gptviz.decoder.errors import UserError
+from gptviz.lab import leak
+
 TEXT = "The cat sat on the old mat and slept"
 
 
@@ -75,6 +78,10 @@ def test_all_prefixes_the_toy_and_the_three_ways(client, nano):
         ("/mask", {"position": 99}, "position is 99"),
         ("/mask", {"replacement": " two words"}, 'replacement is " two words"'),
         ("/mask", {"replacement": 5}, "replacement is 5; it must be a string"),
+        ("/mask", {"replacement": []}, "replacement is []; it must be a string"),
+        ("/mask", {"replacement": {}}, "replacement is {}; it must be a string"),
+        ("/mask", {"replacement": "x" * 900}, f'replacement is "{"x" * 59}…", which is too long'),
+        ("/mask", {"direction": "y" * 900}, f'direction is "{"y" * 59}…"; it must be'),
         ("/mask", {"text": ""}, "text is empty"),
         ("/influence", {"text": "a " * 65}, "at most 64"),
         ("/influence", {"open_layers": 3, "direction": "none"}, "open_layers is 3; it must be a list"),
@@ -89,3 +96,11 @@ def test_a_bad_value_gets_one_sentence(client, name, values, words):
     with pytest.raises(AppError) as refusal:
         client.predict(**{"text": TEXT, **values}, api_name=name)
     assert words in str(refusal.value)
+
+
+def test_half_a_surrogate_pair_is_blamed_on_the_replacement(nano):
+    with pytest.raises(UserError, match=r"^replacement holds half a surrogate pair \(U\+D800\)"):
+        leak.one_token(nano, "\ud800")
+    with pytest.raises(UserError) as refusal:
+        leak.one_token(nano, "\ud800" * 900)
+    assert len(str(refusal.value).encode()) < 500  # short, and made of characters that can be sent
