@@ -144,7 +144,7 @@ def checked(
     lab.check_method(method)
     if len(ending) > MAX_ENDING:
         raise UserError(f"The new ending has {len(ending):,} characters; at most {MAX_ENDING:,} are read.")
-    other = tuple(decoder.tokenizer.encode(ending, begin=False))
+    other = tuple(decoder.tokenizer.encode(ending, begin=False, name="The new ending"))
     key = ("prefix", decoder.name, tuple(ids), keep, rule, method, other)
     return service.compute(key, lambda: lab.check(decoder, ids, keep, rule, method, other))
 
@@ -193,6 +193,7 @@ def board_value(service: Service, decoder: Decoder, ids: list[int], text: str) -
         "tokens": [t.shown for t in decoder.tokenizer.tokens(ids)],
         "layers": decoder.shape.layers,
         "keep": keep,
+        "usual": decoder.tokenizer.token(leak.one_token(decoder, leak.REPLACEMENT)).shown,
         "first": None if short else board_of(decoder, checked(service, decoder, ids, keep, CAUSAL, "edit", "")),
         "reason": "This text has one token; a prefix and something after it need two." if short else "",
     }

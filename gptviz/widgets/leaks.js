@@ -20,6 +20,8 @@ gptviz.leaks = function (io) {
     el("section", { class: "gv-fig" }, el("div", { class: "gv-figtitle" }, "What the heads read now", el("span", { class: "gv-cap" }, "orange: weight on a token that comes later")), headsReveal.asked, headsReveal.frame),
     el("section", { class: "gv-fig" }, el("div", { class: "gv-figtitle" }, "What the open layers do to the loss", el("span", { class: "gv-cap" }, "nats for each true next token")), lossReveal.asked, lossReveal.frame));
 
+  for (const part of [headsReveal, lossReveal]) part.asked.hidden = true; // until there is something to guess about
+
   function take(view, answer) {
     v = view; found = answer; request = answer.request;
     const open = found.open_layers.length > 0;
@@ -30,6 +32,7 @@ gptviz.leaks = function (io) {
 
   // The small pictures are large, so they are fetched apart from the map, and once for each setting.
   async function load() {
+    if (!v) return;
     const now = JSON.stringify(request);
     if (now === key) { drawHeads(); return; }
     key = now; panel = null;
@@ -50,6 +53,7 @@ gptviz.leaks = function (io) {
     tell();
   }
   function tell() {
+    if (!panel) return;
     const open = found.open_layers, all = panel.leaked.flatMap((row, l) => row.map((x, h) => [x, l, h])).sort((a, b) => b[0] - a[0]);
     list.textContent = "";
     if (!open.length) {

@@ -37,17 +37,21 @@ gptviz.mount.mask = function (root, io) {
 
   for (const [name, pick] of [["none", () => []], ["first", () => [0]], ["middle", (L) => [L >> 1]], ["last", (L) => [L - 1]], ["all", (L) => [...Array(L).keys()]]]) {
     quick.append(el("button", { type: "button", class: "gv-chip", onclick: () => {
+      if (!v) return;
       state.open = new Set(pick(v.layers));
       if (state.direction === "causal" && state.open.size) { state.direction = "none"; direction.set("none"); }
       load();
     } }, name));
   }
+  const waiting = gptviz.waiting(root.querySelector(".gv-maskfig > .gv-figtitle"), root.querySelector(".gv-mask-side"));
+  strip.before(waiting.line);
 
   function draw(value) {
     if (!value) return;
     if (value !== v) {
       const other = !v || v.model !== value.model;
       v = value;
+      waiting.over();
       if (other) state.open = new Set();
       state.position = v.position; state.replacement = v.replacement; input.value = v.replacement;
       found = null;
@@ -62,6 +66,7 @@ gptviz.mount.mask = function (root, io) {
     return { text: v.text, model: v.model, open_layers: open, direction: open.length ? state.direction : "causal" };
   }
   async function load() {
+    if (!v) return;
     const mine = ++wanted, of = v, request = asking();
     gptviz.maskState = request;
     window.dispatchEvent(new CustomEvent("gv-mask"));
@@ -97,7 +102,7 @@ gptviz.mount.mask = function (root, io) {
     const moved = found.change.filter((x) => x > 0), shade = gptviz.logShade(Math.max(1e-6, Math.min(...moved)), Math.max(...moved));
     const open = found.open_layers.length > 0, ready = reveal.wait(open);
     const box = sheet.draw({
-      count: L + 2, columns: v.tokens.map((t, k) => k === p ? found.replacement : t), rows: null, high: [22, 30], gaps: [L + 1], mark: p, start: [L, Math.max(0, p - 1)],
+      count: L + 2, columns: v.tokens.map((t, k) => k === p ? found.replacement : t), rows: null, high: [22, 30], gaps: [L + 1], mark: p, start: [L, p],
       at, shade: (r, k, x) => x === 0 || !ready ? null : [k < p ? "--warn" : "--key", shade(x)], text: gptviz.short,
     });
     gutterAt(box);
@@ -158,7 +163,7 @@ gptviz.mount.mask = function (root, io) {
     if (!found || (found.open_layers.length && !reveal.opened())) { sentence.textContent = ""; return; }
     const p = found.position, L = v.layers, where = r === 0 ? "After the embedding" : r === L + 1 ? "The logits: here" : `After layer ${r - 1}`;
     const tail = x === 0 ? " did not move: exactly 0." : ` moved by ${number(x)}${k < p ? ", though the edit comes later: a leak." : "."}`;
-    say(sentence, where + ", ", em(k === p ? found.replacement : v.tokens[k]), ` (position ${k})`, tail);
+    say(sentence, where + ", ", k === p ? em(found.replacement, "w") : em(v.tokens[k]), k === p ? ` (put at position ${k})` : ` (position ${k})`, tail);
   }
   return draw;
 };

@@ -8,7 +8,7 @@ gptviz.mount.prefix = function (root, io) {
 
   const board = el("div", { class: "gv-board", role: "group", "aria-label": "Tokens; press the last one to keep" });
   const methods = segment("What becomes of the rest", [["edit", "change the ending"], ["truncate", "cut it off"]], "edit", (m) => { state.method = m; load(); });
-  const ending = el("input", { class: "gv-in", type: "text", placeholder: "other words", size: "18", "aria-label": "The new ending", spellcheck: "false",
+  const ending = el("input", { class: "gv-in", type: "text", size: "18", "aria-label": "The new ending", spellcheck: "false",
     oninput: () => { clearTimeout(hold); hold = setTimeout(() => { state.ending = ending.value; load(); }, 400); } });
   const endingBox = el("label", { class: "gv-cap" }, "new ending ", ending);
   const masks = segment("Mask", [["on", "on"], ["one", "one layer open"], ["off", "off"], ["wrong_way", "wrong way"]], "on", (m) => { state.mask = m; load(); });
@@ -29,12 +29,16 @@ gptviz.mount.prefix = function (root, io) {
   const more = el("button", { type: "button", class: "gv-btn", "aria-label": "Keep one token more", onclick: () => keep(state.keep + 1) }, "+");
   const kept = el("span", { class: "gv-kept" });
   keepBox.append(less, kept, more);
+  const waiting = gptviz.waiting(root.querySelector(".gv-prefix-controls"), keepBox, evidence);
+  keepBox.before(waiting.line);
 
   function draw(value) {
     if (!value) return;
     if (value !== v) {
       const other = !v || v.model !== value.model;
       v = value;
+      waiting.over();
+      ending.placeholder = `empty: ${v.usual} ${v.usual} …`;
       if (other) {
         layer.textContent = "";
         for (let k = 0; k < v.layers; k++) layer.append(el("option", { value: String(k) }, String(k)));
@@ -46,6 +50,7 @@ gptviz.mount.prefix = function (root, io) {
     } else paint();
   }
   function keep(n) {
+    if (!v) return;
     const next = Math.max(1, Math.min(v.tokens.length - 1, n));
     if (next !== state.keep) { state.keep = next; load(); }
   }
@@ -60,6 +65,7 @@ gptviz.mount.prefix = function (root, io) {
     endingBox.hidden = state.method !== "edit"; layerBox.hidden = state.mask !== "one";
   }
   async function load() {
+    if (!v) return;
     const mine = ++wanted, of = v;
     tellOthers(); counts();
     board.setAttribute("aria-busy", "true");
@@ -105,6 +111,7 @@ gptviz.mount.prefix = function (root, io) {
       el("b", {}, size), el("i", {}, at ? (at.changed ? "changed" : "unchanged") : ""));
   }
   async function download() {
+    if (!v) return;
     save.disabled = true;
     const answer = await io.server.evidence(request()).catch(() => ({ error: "The server did not answer; is it still running?" }));
     save.disabled = false;

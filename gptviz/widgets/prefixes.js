@@ -9,9 +9,9 @@ gptviz.mount.prefixes = function (root, io) {
     say(toySays, `Keep the first ${r + 1}: output ${k + 1} `, x === 0 ? "does not move." : em(`moves by ${number(x, 2)}.`, "w"));
   } });
   const setting = el("span", { class: "gv-cap" });
-  const run = el("button", { type: "button", class: "gv-btn", onclick: start }, "Run");
+  const run = el("button", { type: "button", class: "gv-btn", disabled: true, onclick: start }, "Run");
   const stop = el("button", { type: "button", class: "gv-btn", hidden: true, onclick: () => { io.trigger("pick", {}); asked = false; stop.hidden = true; count.textContent = "Stopped."; settings(); } }, "Stop");
-  const count = el("p", { class: "gv-cap gv-count", "aria-live": "polite" }), picture = el("div"), cellSays = el("p", { class: "gv-cap" }), verdict = el("p", { class: "gv-say", "aria-live": "polite" });
+  const count = el("p", { class: "gv-cap gv-count", "aria-live": "polite" }, "Waiting for the model."), picture = el("div"), cellSays = el("p", { class: "gv-cap" }), verdict = el("p", { class: "gv-say", "aria-live": "polite" });
   const sheet = gptviz.sheet(picture, { label: "All prefixes of the prompt; arrow keys move", onmove: speak });
   root.append(el("div", { class: "gv-prefixes" },
     el("section", { class: "gv-fig" }, el("div", { class: "gv-figtitle" }, "A toy with a sly leak", el("span", { class: "gv-cap" }, "rows: words kept; columns: outputs")), toyReveal.asked, toyReveal.frame),
@@ -29,6 +29,7 @@ gptviz.mount.prefixes = function (root, io) {
     if (v.matrix && !asked) count.textContent = key(v.asked) === key(r) ? "" : "The picture below is from before you changed the settings; run it again.";
   }
   function start() {
+    if (!v) return;
     asked = true; stop.hidden = false; run.disabled = true; count.textContent = "Waiting for the model.";
     io.trigger("act", request());
   }

@@ -2,7 +2,7 @@
 "use strict";
 gptviz.mount.toy = function (root, io) {
   const { el, say, em, segment } = gptviz;
-  const toy = io.fixed.toy, exact = (x) => x === 0 ? "0e+00" : x.toFixed(2);
+  const toy = io.fixed.toy, exact = (x) => x === 0 ? "exactly 0" : x.toFixed(2);
   let masked = true;
   const words = el("div", { class: "gv-strip" });
   toy.words.forEach((word, k) => words.append(el("span", { class: "gv-tok" + (k >= toy.keep ? " gv-dropped" : "") }, word)));
@@ -34,7 +34,7 @@ gptviz.mount.toy = function (root, io) {
         el("span", { role: "cell" }, kept ? vector(side.short[k], top) : "dropped"),
         el("span", { role: "cell", class: kept ? delta === 0 ? "gv-ok" : "gv-bad" : "" }, kept ? exact(delta) : "")));
     });
-    if (masked) say(sentence, "With the mask the three rows agree to ", em("0e+00"), ": the same bits.");
+    if (masked) say(sentence, "With the mask the three rows differ by ", em("exactly 0"), " (0e+00): the same bits.");
     else say(sentence, "Without the mask dropping one word moves the three rows by ", em(side.deltas.map(exact).join(", "), "w"), ": they had read it.");
     if (reveal.opened()) reveal.answer({ index: toy.masked.deltas.every((d) => d === 0) ? 0 : toy.masked.deltas.every((d) => d < 0.01) ? 1 : 2, text: io.fixed.answer });
   }

@@ -14,6 +14,7 @@ gptviz.mount.ways = function (root, io) {
   io.fixed.codes.forEach(([title, code]) => codes.append(el("div", {}, el("p", { class: "gv-cap" }, title), el("pre", { tabindex: "0" }, code))));
 
   async function load() {
+    if (!v) return;
     const mine = ++wanted, of = v;
     const answer = await io.server.ways({ text: v.text, model: v.model, layer: Number(layer.value) }).catch(() => ({ error: "The server did not answer; is it still running?" }));
     if (mine !== wanted || of !== v) return;

@@ -24,6 +24,26 @@ ROWS = """(column) => {
   });
 }"""
 
+# A widget mounted with nothing to draw yet: the controls outside a guess that can be used, then every one pressed.
+EARLY = """(name) => {
+  const ask = { question: "?", options: ["a", "b"] };
+  const chunks = Array(7).fill(0).map(() => Array(8).fill(0));
+  const words = { ...ask, map: ask, heads: ask, loss: ask, loss_note: "" };
+  const fixed = { words, evidence: "", answer: "", codes: [], chunks };
+  const root = document.createElement("div"), calls = [];
+  document.body.append(root);
+  const server = new Proxy({}, { get: (_, fn) => async () => { calls.push(fn); throw fn; } });
+  const trigger = (event) => event === "act" && calls.push(event);
+  gptviz.mount[name](root, { props: {}, trigger, server, fixed })(null);
+  const own = [...root.querySelectorAll("button, input, select")]
+    .filter((n) => !n.closest(".gv-ask, .gv-cover, [hidden]"));
+  const usable = own.filter((n) => !n.disabled).length;
+  const waiting = root.textContent.includes("Waiting for the model.");
+  root.querySelectorAll(".gv-ask button, .gv-skip").forEach((n) => n.click());
+  for (const n of own) { n.disabled = false; n.click(); n.dispatchEvent(new Event("change")); }
+  return { usable, waiting, calls };
+}"""
+
 
 @pytest.fixture
 def mask(open_page) -> Page:
@@ -43,6 +63,7 @@ def settled(page: Page) -> None:
 def test_with_every_mask_on_the_left_is_exactly_zero(mask):
     expect(mask.locator(".gv-mask-summary")).to_contain_text("everything to its left is exactly 0 in all 6 rows")
     assert mask.evaluate(ROWS, 2) == ["zero"] * 6
+    expect(mask.locator(".gv-mask-cell")).to_contain_text("After layer 3, ·the (put at position 7) moved by")
 
 
 def test_one_open_layer_waits_for_a_guess_and_fills_the_rows_after_it(mask):
@@ -149,13 +170,15 @@ def test_influence_runs_on_request_and_has_an_empty_upper_triangle(mask):
     over = box.locator(".gv-over")
     over.focus()
     over.press("ArrowRight")
-    expect(box.locator(".gv-say")).to_contain_text("by exactly 0: it comes later, and the mask hides it.")
+    expect(box.locator(".gv-say").last).to_contain_text("by exactly 0: it comes later, and the mask hides it.")
     layer(mask, 1).click()
     settled(mask)
     expect(box.locator(".gv-reveal, .gv-fig > .gv-cap")).to_contain_text("before you changed the layers")
     box.get_by_role("button", name="Run 14 prompts").click()
     expect(box.locator(".gv-figtitle .gv-cap")).to_have_text("layer 1 open above")
-    expect(box.locator(".gv-say")).to_contain_text("a leak")
+    expect(box.locator(".gv-say").last).to_contain_text("a leak")
+    expect(box.locator(".gv-tally")).to_contain_text("of 91 pairs right of the diagonal moved")
+    expect(box.locator(".gv-ask")).to_be_hidden()  # it asks about a model with every mask on
 
 
 def test_the_three_ways_are_compared_on_the_chosen_layer(mask):
@@ -188,3 +211,9 @@ def test_a_single_token_and_hostile_text_are_drawn_as_text(open_page):
     hostile.wait_for_selector(".gv-layer")
     assert hostile.locator(".gv-w-mask img").count() == 0
     assert hostile.title() == "gptviz"
+
+
+@pytest.mark.parametrize("name", ["mask", "influence", "prefix", "prefixes"])
+def test_nothing_can_be_asked_before_there_is_data(mask, name):
+    assert mask.evaluate(EARLY, name) == {"usable": 0, "waiting": True, "calls": []}
+    mask.wait_for_timeout(500)  # an error of the page, now or in what was set off, fails the test at its end
