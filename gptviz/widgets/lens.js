@@ -49,8 +49,8 @@ gptviz.mount.lens = function (root, io) {
     if (!list.length) { say(sentence, note); table.textContent = ""; return; }
     const last = list[list.length - 1], favourite = last.shown[0], first = list.findIndex((r, k) => list.slice(k).every((s) => s.final_rank === 1));
     say(sentence, "After ", em(words[position]), position + 1 < words.length ? ` (position ${position}) the model expects ` : " the model expects ", em(favourite), ". ",
-      first === list.length - 1 ? "It settles on that only in the last layer." : `It settles on that from layer ${first} of ${list.length - 1} on.`);
-    const head = el("tr", {}, ...["layer", "would say", "", "", "", "", "entropy", "gives the final choice", "rank"].map((t, k) => el("th", { class: k === 6 || k === 8 ? "n" : k > 1 && k < 6 ? "more" : "" }, t)));
+      first === list.length - 1 ? "It settles on that only after the last layer." : first ? `It settles on that after layer ${first - 1}; the last is layer ${list.length - 2}.` : "The embedding alone says so already.");
+    const head = el("tr", {}, ...["stream", "would say", "", "", "", "", "entropy", "gives the final choice", "rank"].map((t, k) => el("th", { class: k === 6 ? "n open" : k === 8 ? "n" : k > 1 && k < 6 ? "more" : "" }, t)));
     table.replaceChildren(el("table", { class: "gv-table gv-layers" }, el("thead", {}, head), el("tbody", {}, ...list.map((r) => row(r, last.ids[0])))));
   }
   function row(r, favourite) {
@@ -61,7 +61,7 @@ gptviz.mount.lens = function (root, io) {
     });
     const meter = el("div", { class: "gv-ptrack" }, el("i"));
     meter.firstChild.style.transform = `scaleX(${r.final_p})`;
-    return el("tr", {}, el("td", {}, r.layer === 0 ? "0 (embedding)" : String(r.layer)), ...cells, el("td", { class: "n" }, r.entropy.toFixed(2)),
+    return el("tr", {}, el("td", {}, r.layer === 0 ? "embedding" : `after layer ${r.layer - 1}`), ...cells, el("td", { class: "n open" }, r.entropy.toFixed(2)),
       el("td", {}, el("div", { class: "gv-metercell" }, meter, el("span", {}, gptviz.share(r.final_p)))), el("td", { class: "n" }, whole(r.final_rank)));
   }
 };
