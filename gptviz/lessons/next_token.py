@@ -42,7 +42,7 @@ from gptviz.service import Service
 from gptviz.widgets import widget
 
 KEY, TAB = "next_token", "Next token"
-LOOP_TOKENS = 60
+COMPARED = 40  # tokens each way of writing starts with, and the guess about loops is answered with
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
 __all__ = ["KEY", "TAB", "build", "endpoints"]
@@ -60,8 +60,8 @@ def build(service: Service, asked: gr.State) -> Page:
     )
     feed = widget("feed", label="", classes="gv-hidden")
     heading(*_titled(words, "strategies"))
-    contest = widget("strategies", label="Strategies side by side", value={"words": words["beam"]})
     loop_guess = widget("predict", label="Guess before you write", value=_loop_question(words))
+    contest = widget("strategies", label="Strategies side by side", value=_contest_start(words))
     heading(*_titled(words, "lens"))
     layers = widget("lens", label="Prediction after each layer", server=[lens_server(service)])
     story(words["story"])
@@ -95,7 +95,7 @@ def build(service: Service, asked: gr.State) -> Page:
         return {
             bars: {**now, **said, **bars_value(decoder, ids, read)},
             ask: guess_value(words, read),
-            contest: {"words": words["beam"]},
+            contest: _contest_start(words),
             loop_guess: _loop_question(words),
             layers: {**now, **lens_value(decoder, ids, read)},
         }
@@ -187,7 +187,7 @@ def run_on(service: Service) -> Any:
 
 def side_by_side(service: Service, words: dict[str, str]) -> Any:
     """Greedy, untouched draws, draws with the page's settings, and beam search, token by token."""
-    said = {"words": words["beam"]}
+    said = _contest_start(words)
 
     def compare(now: Asked, event: gr.EventData) -> Iterator[dict[str, Any]]:
         wanted, seed, beams, n = fields(event._data, "settings", "seed", "beams", "n")
@@ -215,18 +215,24 @@ def loop_answer(service: Service, words: dict[str, str]) -> Any:
         decoder, ids = service.encode(now["text"], now["model"])
 
         def greedy() -> strategies.Text:
-            texts = strategies.write(decoder, ids, None, seed=0, start=0, max_new_tokens=LOOP_TOKENS)
+            texts = strategies.write(decoder, ids, None, seed=0, start=0, max_new_tokens=COMPARED)
             return list(texts)[-1]
 
         text = service.compute(("greedy", decoder.name, tuple(ids)), greedy)
-        if text.loops:
-            first = text.loops[0]
-            sentence = words["answer_loop_yes"].format(start=first.start, period=first.period, times=first.times)
-        else:
-            sentence = words["answer_loop_no"].format(tokens=len(text.ids))
-        return {**_loop_question(words), "answer": {"index": 0 if text.loops else 1, "text": sentence}}
+        return {**_loop_question(words), "answer": loop_verdict(words, text)}
 
     return answer
+
+
+def loop_verdict(words: dict[str, str], text: strategies.Text) -> dict[str, Any]:
+    """Which option a finished text bears out; none when it ended early without a loop, which decides nothing."""
+    if text.loops:
+        first = text.loops[0]
+        said = words["answer_loop_yes"].format(start=first.start, period=first.period, times=first.times)
+        return {"index": 0, "text": said}
+    decided = text.stop == "length"
+    said = words["answer_loop_no" if decided else f"answer_loop_{text.stop}"]
+    return {"index": 1 if decided else None, "text": said.format(tokens=len(text.ids), asked=COMPARED)}
 
 
 # Checks of what the browser sends
@@ -263,7 +269,11 @@ def _titled(words: dict[str, str], part: str) -> tuple[str, str]:
 
 def _loop_question(words: dict[str, str]) -> dict[str, Any]:
     values = guess(words, "guess_loop")
-    return {**values, "question": values["question"].format(tokens=LOOP_TOKENS)}
+    return {**values, "question": values["question"].format(tokens=COMPARED)}
+
+
+def _contest_start(words: dict[str, str]) -> dict[str, Any]:
+    return {"words": words["beam"], "tokens": COMPARED}
 
 
 def _try(line: str) -> list[Any]:

@@ -3,7 +3,7 @@
 gptviz.mount.predict = function (root, io) {
   const { el } = gptviz;
   let guess = null, question = "";
-  // value: {question, options: [text], answer?: {index: number | [numbers], text}}; the answer may come later.
+  // value: {question, options: [text], answer?: {index: number | [numbers] | null, text}}; the answer may come later; null: not decided.
   return function draw(value) {
     if (!value) return;
     if (value.question !== question) { guess = null; question = value.question; }
@@ -17,8 +17,8 @@ gptviz.mount.predict = function (root, io) {
     box.append(row);
     const answer = value.answer;
     if (guess !== null && answer) {
-      const right = [].concat(answer.index).includes(guess);
-      box.append(el("p", { class: "gv-answer", "aria-live": "polite" }, el("b", { class: right ? "ok" : "w" }, right ? "As you guessed. " : `You guessed “${value.options[guess]}”. `), answer.text));
+      const open = answer.index === null, right = !open && [].concat(answer.index).includes(guess);
+      box.append(el("p", { class: "gv-answer", "aria-live": "polite" }, el("b", { class: open ? "" : right ? "ok" : "w" }, right ? "As you guessed. " : `You guessed “${value.options[guess]}”. `), answer.text));
     } else if (guess !== null) box.append(el("p", { class: "gv-answer gv-cap" }, `You guessed “${value.options[guess]}”. Now look.`));
     root.append(box);
   };

@@ -4,7 +4,7 @@ gptviz.mount.strategies = function (root, io) {
   const { el, say, em, percent, whole } = gptviz;
   const STOPS = { end_of_text: "It ended by itself, with the end-of-text token", length: "It stopped at the length limit", context: "It stopped because the context is full" };
   const number = (value, min, max, label) => el("input", { type: "number", class: "gv-in", value, min, max, step: 1, "aria-label": label });
-  const length = number(24, 1, 200, "tokens each"), beams = number(3, 1, 16, "beams kept"), seed = number(0, 0, 4294967295, "seed");
+  const length = number("", 1, 200, "tokens each"), beams = number(3, 1, 16, "beams kept"), seed = number(0, 0, 4294967295, "seed");
   const go = el("button", { type: "button", class: "gv-btn", onclick: start }, "Write all four"), stop = el("button", { type: "button", class: "gv-btn", hidden: true, onclick: cancel }, "Cancel");
   const state = el("span", { class: "gv-cap", "aria-live": "polite" }), columns = el("div", { class: "gv-columns" }), tree = el("div");
   const words = el("p", { class: "gv-cap" });
@@ -12,7 +12,7 @@ gptviz.mount.strategies = function (root, io) {
   const label = (text, input) => el("label", { class: "gv-cap" }, text + " ", input);
   root.append(el("div", { class: "gv-tools" }, go, stop, label("tokens each", length), label("beams", beams), label("seed", seed), state), columns, treeFig);
   const picture = gptviz.beamTree(tree);
-  let running = false, used = null, last = null;
+  let running = false, used = null, last = null, started = false;
 
   function start() {
     const ask = { n: Number(length.value), beams: Number(beams.value), seed: Number(seed.value) };
@@ -36,6 +36,7 @@ gptviz.mount.strategies = function (root, io) {
   return function draw(value) {
     if (!value) return;
     words.textContent = value.words;
+    if (!started) { started = true; length.value = value.tokens; }
     if (!value.state) { running = false; last = null; columns.textContent = ""; treeFig.hidden = true; buttons(""); return; }
     if (value !== last) { last = value; if (value.ended) running = false; buttons(running ? "Writing …" : ""); }
     const { texts, tree: nodes, best } = JSON.parse(value.state);
@@ -60,9 +61,9 @@ gptviz.mount.strategies = function (root, io) {
   }
 };
 
-// The tree: depth to the right, the best on top. Filled: the winner. Pale: kept. Empty: dropped. Dashed: ended.
+// The tree: depth to the right, the best on top; the sum of ln p, and below it the sum per token. Filled: the winner. Pale: kept. Empty: dropped. Dashed: ended.
 gptviz.beamTree = function (root) {
-  const { el, say, em, percent } = gptviz, W = 118, H = 28, BOX = 96;
+  const { el, say, em, percent } = gptviz, W = 118, H = 42, BOX = 96, HIGH = 36, MID = HIGH / 2;
   const NS = "http://www.w3.org/2000/svg";
   const svg = (tag, attributes, ...children) => { const node = document.createElementNS(NS, tag); for (const [k, x] of Object.entries(attributes)) node.setAttribute(k, x); node.append(...children); return node; };
   const scroll = el("div", { class: "gv-scroll gv-tree", tabindex: "0", role: "group", "aria-label": "Tree of the beam search" }), sentence = el("p", { class: "gv-say" });
@@ -74,15 +75,16 @@ gptviz.beamTree = function (root) {
     const row = new Map(), places = nodes.map(([, depth]) => { const r = row.get(depth) || 0; row.set(depth, r + 1); return [8 + (depth - 1) * W, 8 + r * H]; });
     const width = 16 + row.size * W, height = 16 + Math.max(...row.values()) * H, winners = new Set(best);
     const links = svg("g", { class: "links" }), boxes = svg("g", {});
-    nodes.forEach(([parent, , shown, logp, score, fate], k) => {
-      const [x, y] = places[k], win = winners.has(k);
+    nodes.forEach(([parent, depth, shown, logp, score, fate], k) => {
+      const [x, y] = places[k], win = winners.has(k), each = minus(score / depth);
       if (parent >= 0) {
         const [px, py] = places[parent], a = px + BOX, m = (a + x) / 2;
-        links.append(svg("path", { d: `M${a} ${py + 11}C${m} ${py + 11} ${m} ${y + 11} ${x} ${y + 11}`, class: win ? "win" : fate }));
+        links.append(svg("path", { d: `M${a} ${py + MID}C${m} ${py + MID} ${m} ${y + MID} ${x} ${y + MID}`, class: win ? "win" : fate }));
       }
-      const tell = () => say(sentence, em(shown), " follows with p ", em(percent(Math.exp(logp))), "; the sum of ln p from the prompt to here is ", em(minus(score)), ", and ", FATES[fate], ".");
-      const box = svg("g", { class: `node ${fate}${win ? " win" : ""}`, tabindex: "0", role: "img", "aria-label": `${shown}, sum of ln p ${minus(score)}, ${fate}` },
-        svg("rect", { x, y, width: BOX, height: 22, rx: 5 }), svg("text", { x: x + 6, y: y + 15 }, shown.length > 6 ? shown.slice(0, 5) + "…" : shown), svg("text", { x: x + BOX - 5, y: y + 15, class: "score" }, minus(score)));
+      const tell = () => say(sentence, em(shown), " follows with p ", em(percent(Math.exp(logp))), "; the sum of ln p from the prompt to here is ", em(minus(score)), ", which is ", em(each), " per token, and ", FATES[fate], ".");
+      const box = svg("g", { class: `node ${fate}${win ? " win" : ""}`, tabindex: "0", role: "img", "aria-label": `${shown}, sum of ln p ${minus(score)}, per token ${each}, ${fate}` },
+        svg("rect", { x, y, width: BOX, height: HIGH, rx: 5 }), svg("text", { x: x + 6, y: y + 15 }, shown.length > 6 ? shown.slice(0, 5) + "…" : shown), svg("text", { x: x + BOX - 5, y: y + 15, class: "score" }, minus(score)),
+        svg("text", { x: x + BOX - 5, y: y + 29, class: "score" }, `${each} /token`));
       box.addEventListener("pointerenter", tell); box.addEventListener("focus", tell);
       boxes.append(box);
     });

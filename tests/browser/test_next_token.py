@@ -13,6 +13,7 @@ from playwright.sync_api import TimeoutError
 
 from gptviz.lab import sampling, strategies
 from gptviz.lab.sampling import Settings, stages
+from gptviz.lessons.next_token import COMPARED
 
 PROMPT = "The dog did not cross the road because it was"
 STATE = ".gv-writer p[aria-live]"
@@ -326,10 +327,11 @@ def test_a_slider_move_costs_less_than_a_frame(page, nano):
 
 
 def test_a_thousand_draws_against_theory(page, nano):
+    knob(page, "temperature", 5)  # at 1 this model is so sure that there is nothing to compare
     knob(page, "top-k", 6)
     settled(page)
     page.get_by_role("button", name="Draw 1,000", exact=True).click()
-    result = stages(last_logits(nano), Settings(1.0, 6))
+    result = stages(last_logits(nano), Settings(5.0, 6))
     chi = sampling.chi_square(result, sampling.draws(result, 0, 1000))
     verdict = page.locator(".gv-pair .gv-fig").first.locator("p.gv-cap").last
     page.wait_for_function("document.querySelector('.gv-pair').innerText.includes('χ²')")
@@ -446,7 +448,9 @@ def test_pause_keeps_the_text_and_run_on_continues(page):
 
 
 def test_four_strategies_and_the_beam_tree(page, nano):
-    page.get_by_label("tokens each").fill("6")
+    length = page.get_by_label("tokens each")
+    assert length.input_value() == str(COMPARED)  # what the guess above asks about
+    length.fill("6")
     page.get_by_role("button", name="Write all four").click()
     page.wait_for_function(
         "document.querySelectorAll('.gv-columns .gv-fig').length === 4 && "
@@ -465,6 +469,11 @@ def test_four_strategies_and_the_beam_tree(page, nano):
     tree = page.locator(".gv-tree")
     assert tree.locator(".node.win").count() == len(new)
     assert tree.locator(".node").count() > 2 * len(new)
+    label = re.compile(r"sum of ln p (\S+), per token (\S+), finished")
+    ends = [label.search(plain(node.get_attribute("aria-label"))) for node in tree.locator(".node.finished").all()]
+    winner = label.search(plain(tree.locator(".node.win.finished").get_attribute("aria-label")))
+    assert float(winner[2]) == max(float(end[2]) for end in ends)
+    assert float(winner[1]) == pytest.approx(float(winner[2]) * len(new), abs=0.01 * len(new))
 
 
 # The lens and the guess
@@ -481,6 +490,8 @@ def test_surprise_and_layers_are_the_models_own(page, nano):
     page.wait_for_function("document.querySelector('.gv-w-lens .gv-say').innerText.includes('position 3')")
     rows = page.locator(".gv-layers tbody tr")
     assert rows.count() == nano.shape.layers + 1
+    names = [row.locator("td").first.inner_text() for row in rows.all()]
+    assert names == ["embedding", *(f"after layer {k}" for k in range(nano.shape.layers))]
     for layer in (0, nano.shape.layers):
         best = int(nano.head(run.residual[layer, 3]).argmax())
         assert rows.nth(layer).locator(".gv-said").first.inner_text() == nano.tokenizer.token(best).shown
@@ -498,14 +509,37 @@ def test_the_guess_is_answered_with_measured_numbers(page, nano):
 def test_the_loop_guess_is_answered_by_writing(page, nano):
     page.get_by_role("button", name="no, it stays fresh").click()
     page.wait_for_function(
-        "[...document.querySelectorAll('.gv-answer')].some((a) => /It does|Not within/.test(a.innerText))"
+        "[...document.querySelectorAll('.gv-answer')].some((a) => /It does|Not within|Not decided/.test(a.innerText))"
     )
-    text = list(strategies.write(nano, nano.tokenizer.encode(PROMPT), None, seed=0, start=0, max_new_tokens=60))[-1]
-    said = page.locator(".gv-w-predict").filter(has_text="again and again").locator(".gv-answer").inner_text()
+    asked = COMPARED
+    question = page.locator(".gv-ask").filter(has_text="again and again")
+    assert f"the next {asked} tokens" in question.inner_text()
+    text = list(strategies.write(nano, nano.tokenizer.encode(PROMPT), None, seed=0, start=0, max_new_tokens=asked))[-1]
+    said = question.locator(".gv-answer").inner_text()
     if text.loops:
         assert f"a stretch of {text.loops[0].period}, and it says it {text.loops[0].times} times" in said
-    else:
+        assert question.locator(".gv-answer .w").count() == 1
+    elif text.stop == "length":
         assert f"Not within these {len(text.ids)} tokens" in said
+        assert question.locator(".gv-answer .ok").count() == 1
+    else:
+        assert f"Not decided: after {len(text.ids)} of the {asked} tokens" in said
+        assert question.locator(".gv-answer .ok, .gv-answer .w").count() == 0
+
+
+def test_an_early_end_is_neither_right_nor_wrong(page, nano):
+    """A text whose context fills before the asked length decides nothing about loops."""
+    room = 3
+    text = "a" + " a" * (nano.shape.context - 1 - room)
+    ask(page, text)
+    page.get_by_role("button", name="no, it stays fresh").click()
+    question = page.locator(".gv-ask").filter(has_text="again and again")
+    question.locator(".gv-answer", has_text=re.compile("It does|Not ")).wait_for()
+    ids = nano.tokenizer.encode(text)
+    found = list(strategies.write(nano, ids, None, seed=0, start=0, max_new_tokens=room))[-1]
+    assert found.loops == []  # else the text would not be an undecided one
+    assert f"Not decided: after {len(found.ids)} of the " in question.locator(".gv-answer").inner_text()
+    assert question.locator(".gv-answer .ok, .gv-answer .w").count() == 0
 
 
 def test_a_full_context_is_said_at_once(page, nano):
