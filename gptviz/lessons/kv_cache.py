@@ -41,6 +41,7 @@ KEPT_TOKENS = 64  # of the text, for the rows computed three times
 LANES = {"uncached": "without a cache", "cached": "with the cache"}
 AT_ONCE = 2  # races; each gives way to other requests after every lane
 EVERY = 0.25  # seconds between two answers of the endpoint
+FRAME = 0.1  # seconds between two pictures of a race
 PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 RACING: dict[str, Any] = {"concurrency_limit": AT_ONCE, "concurrency_id": "race", **PRIVATE}
 
@@ -100,11 +101,9 @@ def endpoints(service: Service) -> None:
         """Write the same text without and with the cache; streams the work counted and measured so far."""
         decoder, ids = service.encode(text, model)
         race = Race(decoder, ids, integer("new_tokens", new_tokens))
-        answer, due = race.as_json(), 0.0
-        for _ in service.stream(iter(race)):
-            if time.monotonic() >= due or len(race.steps) == race.room:
-                answer, due = race.as_json(), time.monotonic() + EVERY
-            yield answer  # also between the lanes: a caller who has left is noticed here
+        yield race.as_json()
+        for _ in paced(service.stream(iter(race)), EVERY):
+            yield race.as_json()
 
     def memory(
         name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
@@ -118,6 +117,25 @@ def endpoints(service: Service) -> None:
 
 
 # The race
+
+
+def paced(items: Iterator[Any], every: float) -> Iterator[None]:
+    """Run an iterator to its end with a pause every so many seconds, where a caller who has left is noticed.
+
+    The last pause comes after the end. A message for each step of a small model would keep the browser busier than
+    the model.
+    """
+    due = time.monotonic() + every
+    try:
+        for _ in items:
+            if time.monotonic() >= due:
+                yield
+                due = time.monotonic() + every
+    finally:
+        close = getattr(items, "close", None)
+        if close is not None:
+            close()
+    yield
 
 
 def racing(service: Service, words: dict[str, str]) -> Any:
@@ -135,10 +153,10 @@ def racing(service: Service, words: dict[str, str]) -> Any:
             **ready(decoder, ids), "prompt": len(race.prompt), "new": race.room, "asked": race.new_tokens, "steps": [],
         }  # fmt: skip
         yield value, *quiet
-        for step in service.stream(iter(race)):
-            if step is not None:
-                value = {**value, "steps": [*value["steps"], row(decoder, step)]}
-            yield value, *quiet  # also between the lanes: a stopped race is noticed here
+        for _ in paced(service.stream(iter(race)), FRAME):
+            sent: list[Any] = value["steps"]
+            value = {**value, "steps": sent + [row(decoder, step) for step in race.steps[len(sent) :]]}
+            yield value, *quiet
         value = {**value, "done": True, "said": ending(words, race)}
         yield value, *(gr.Plot(figure, visible=True) for figure in bill(race)), gr.Markdown(visible=False)
 

@@ -4,7 +4,7 @@ gptviz.mount.race = function (root, io) {
   const { el, say, em, whole, number } = gptviz;
   const words = io.fixed.words, LANES = ["uncached", "cached"], TOKEN = { uncached: "--warn", cached: "--key" };
   const LINES = ["positions run", "K/V rows computed", "K/V rows reused", "FLOPs", "bytes moved", "time, measured"];
-  let v = null, mine = null, running = false;
+  let v = null, mine = null, running = false, frame = 0;
 
   // Controls
   const prompt = counter("prompt tokens"), fresh = counter("new tokens");
@@ -74,7 +74,8 @@ gptviz.mount.race = function (root, io) {
     }
     v = value;
     prompt.input.max = String(v.tokens.length); fresh.input.max = String(v.most);
-    idle(); paint();
+    idle();
+    cancelAnimationFrame(frame); frame = requestAnimationFrame(paint); // at most one picture a frame
   }
 
   function paint() {
@@ -96,12 +97,16 @@ gptviz.mount.race = function (root, io) {
     const w = Math.min(26, width / columns), h = Math.min(18, Math.max(3, 300 / N)), gap = w > 5 && h > 5 ? 1 : 0;
     const c = gptviz.canvas(box.canvas, Math.ceil(columns * w), Math.ceil(N * h));
     box.cell = { w, h };
-    const full = gptviz.mix("--card", TOKEN[lane], 0.9), pale = gptviz.mix("--card", TOKEN[lane], 0.25), none = gptviz.mix("--card", "--grid", 1);
-    for (let i = 0; i < N; i++) for (let j = 0; j < P + i; j++) {
-      const computed = i < done.length && (lane === "uncached" || i === 0 || j === P + i - 1);
-      c.fillStyle = i >= done.length ? none : computed ? full : pale;
-      c.fillRect(j * w, i * h, Math.max(w - gap, 0.5), Math.max(h - gap, 0.5));
+    const full = gptviz.mix("--card", TOKEN[lane], 0.9), pale = gptviz.mix("--card", TOKEN[lane], 0.25), none = gptviz.css("--grid"), back = gptviz.css("--card");
+    const run = (i, from, to, colour) => { c.fillStyle = colour; c.fillRect(from * w, i * h, (to - from) * w, Math.max(h - gap, 0.5)); };
+    for (let i = 0; i < N; i++) {
+      const end = P + i;
+      if (i >= done.length) run(i, 0, end, none);
+      else if (lane === "uncached" || i === 0) run(i, 0, end, full);
+      else { run(i, 0, end - 1, pale); run(i, end - 1, end, full); }
     }
+    c.fillStyle = back; // the gaps between columns, one line each
+    if (gap) for (let j = 1; j <= columns; j++) c.fillRect(j * w - 1, 0, 1, N * h);
     const total = done.reduce((sum, s) => sum + s[5 + k][0], 0);
     box.now.textContent = `${whole(total)} position${total === 1 ? "" : "s"}`;
     box.canvas.setAttribute("aria-label", `${words.lanes[lane]}: ${done.length} of ${N} steps, ${whole(total)} positions run`);
