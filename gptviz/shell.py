@@ -113,15 +113,11 @@ class Frame:
         outputs = [self.header, self.asked, self.strip, *every]
         # What is asked while an answer is under way must not be lost: the last request runs when the answer is there.
         last: dict[str, Any] = {**LIVE, "trigger_mode": "always_last"}
-        gr.on(
-            [self.run.click, self.prompt.submit, self.model.input],
-            sentences(self.ask),
-            [self.prompt, self.model, self.current],
-            outputs,
-            show_progress_on=self.strip,
-            **last,
-        )
-        self.picks.pick(sentences(self.pick), [self.model, self.current], [self.prompt, *outputs], **last)
+        request = [sentences(self.ask), [self.prompt, self.model, self.current], outputs]
+        gr.on([self.run.click, self.prompt.submit, self.model.input], *request, show_progress_on=self.strip, **last)
+        # Two steps: with "always_last" Gradio would keep the last click but the first one's data.
+        picked = self.picks.pick(self.pick, None, self.prompt, trigger_mode="multiple", show_progress="hidden", **LIVE)
+        picked.then(*request, show_progress_on=self.strip, **last)
         for key, tab in self.tab_of.items():
             page = self.pages[key]
             tab.select(
@@ -156,12 +152,10 @@ class Frame:
         # Gradio takes an empty dict for a missing value, so a page with nothing new says nothing at all.
         yield from filter(None, [shown] if isinstance(shown, dict) else shown)
 
-    def pick(self, model: str, current: str, event: gr.EventData) -> Iterator[dict[Any, Any]]:
-        """An example was clicked."""
+    def pick(self, event: gr.EventData) -> str:
+        """The text of the example that was clicked."""
         index = event._data.get("index", 0) if isinstance(event._data, dict) else 0
-        text = self.examples[index if index in range(len(self.examples)) else 0][1]
-        for part in self.ask(text, model, current):
-            yield {self.prompt: text, **part}
+        return self.examples[index if index in range(len(self.examples)) else 0][1]
 
     def _opener(self, key: str) -> Callable[[Asked], Iterator[dict[Any, Any]]]:
         def open_page(asked: Asked) -> Iterator[dict[Any, Any]]:

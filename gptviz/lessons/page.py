@@ -108,7 +108,8 @@ def brief(value: Any) -> str:
     if _huge(value):
         return "a number of more than 16 digits"
     text = f'"{value}"' if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
+    text = text if len(text) <= 60 else text[:59] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
 
 
 def _huge(value: Any) -> bool:

@@ -240,4 +240,5 @@ def device_name(device: torch.device) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:59] + "…"
+    text = text if len(text) <= 60 else text[:59] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
