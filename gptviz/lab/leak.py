@@ -14,12 +14,11 @@ from torch import Tensor
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError
+from gptviz.decoder.errors import UserError, brief
 
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
 REPLACEMENT = " the"
-MOST_SHOWN = 60  # characters of a bad value that an error repeats
 SPARE = " a of and in to"  # where the replacement already stands, the first of these is used
 
 
@@ -56,13 +55,6 @@ def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule
             f'open_layers is {brief(chosen)} but direction is "causal", which opens nothing; use "none" or "wrong_way".'
         )
     return MaskRule(direction, frozenset(chosen) if chosen else None)
-
-
-def brief(value: object) -> str:
-    """A bad value as an error repeats it: at most 60 characters, and none that cannot be sent."""
-    text = str(value)
-    cut = text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
-    return cut.encode(errors="backslashreplace").decode()
 
 
 def one_token(decoder: Decoder, text: str, name: str = "replacement") -> int:

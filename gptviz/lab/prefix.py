@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError
+from gptviz.decoder.errors import UserError, brief
 from gptviz.lab import leak
 
 METHODS = ("edit", "truncate")
@@ -126,7 +126,7 @@ def check(
     check_method(method)
     T = len(ids)
     if not 1 <= keep < T:
-        raise UserError(f"keep is {leak.brief(keep)}; the text has {T} tokens, so a prefix holds 1 to {T - 1} of them.")
+        raise UserError(f"keep is {brief(keep)}; the text has {T} tokens, so a prefix holds 1 to {T - 1} of them.")
     if method == "truncate":
         other = ids[:keep]
     elif ending:
@@ -187,7 +187,7 @@ def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Iterator[tuple
 def check_method(method: str) -> None:
     """UserError for a method that does not exist."""
     if method not in METHODS:
-        raise UserError(f'method is "{leak.brief(method)}"; it must be "edit" or "truncate".')
+        raise UserError(f'method is "{brief(method)}"; it must be "edit" or "truncate".')
 
 
 def tolerance(decoder: Decoder, logits: Tensor, method: str) -> float:

@@ -14,7 +14,7 @@ import gradio as gr
 from gradio.components import Component
 from gradio.events import api as gradio_api
 
-from gptviz.decoder.errors import UserError
+from gptviz.decoder.errors import UserError, brief
 
 PROSE = Path(__file__).resolve().parents[2] / "assets" / "lessons" / "en"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -99,17 +99,17 @@ def integer(name: str, value: Any) -> int:
         or not abs(value) <= LARGEST
         or value != int(value)
     ):
-        raise UserError(f"{name} is {brief(value)}; it must be a whole number{' of at most 16 digits' * _huge(value)}.")
+        raise UserError(
+            f"{name} is {quoted(value)}; it must be a whole number{' of at most 16 digits' * _huge(value)}."
+        )
     return int(value)
 
 
-def brief(value: Any) -> str:
-    """A value as an error sentence quotes it: strings in quotes, nothing longer than a line."""
+def quoted(value: Any) -> str:
+    """A value as an error sentence repeats it: strings in quotes, nothing longer than a line."""
     if _huge(value):
         return "a number of more than 16 digits"
-    text = f'"{value}"' if isinstance(value, str) else repr(value)
-    text = text if len(text) <= 60 else text[:59] + "…"
-    return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
+    return f'"{brief(value)}"' if isinstance(value, str) else brief(repr(value))
 
 
 def _huge(value: Any) -> bool:
@@ -123,14 +123,14 @@ def argument(name: str, value: Any, hint: Any) -> Any:
     if hint is float and value in ("nan", "inf", "-inf"):  # as a JSON client has to write these numbers
         raise UserError(f"{name} is {value}; it must be a finite number.")
     if hint is float and (isinstance(value, bool) or not isinstance(value, int | float) or _huge(value)):
-        raise UserError(f"{name} is {brief(value)}; it must be a number.")
+        raise UserError(f"{name} is {quoted(value)}; it must be a number.")
     if hint is str and not isinstance(value, str):
-        raise UserError(f"{name} is {brief(value)}; it must be a string.")
+        raise UserError(f"{name} is {quoted(value)}; it must be a string.")
     if hint is bool and not isinstance(value, bool):
-        raise UserError(f"{name} is {brief(value)}; it must be true or false.")
+        raise UserError(f"{name} is {quoted(value)}; it must be true or false.")
     if hint == list[int]:
         if not isinstance(value, list):
-            raise UserError(f"{name} is {brief(value)}; it must be a list of whole numbers.")
+            raise UserError(f"{name} is {quoted(value)}; it must be a list of whole numbers.")
         return [integer(f"an item of {name}", item) for item in value]
     return value
 

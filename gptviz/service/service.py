@@ -16,7 +16,7 @@ from torch import Tensor
 from gptviz.decoder import weights
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
-from gptviz.decoder.errors import UserError
+from gptviz.decoder.errors import UserError, brief
 from gptviz.decoder.weights import Progress
 from gptviz.lab import heads
 from gptviz.service.worker import Shelf, Worker
@@ -130,7 +130,7 @@ class Service:
         name = model or self.default
         found = self._decoders.get(name)
         if found is None:
-            raise UserError(f'model is "{_short(str(name))}"; the models loaded here are {", ".join(self.names)}.')
+            raise UserError(f'model is "{brief(name)}"; the models loaded here are {", ".join(self.names)}.')
         return found
 
     def models(self) -> list[dict[str, Any]]:
@@ -237,8 +237,3 @@ def describe(decoder: Decoder) -> dict[str, Any]:
 def device_name(device: torch.device) -> str:
     """The device as people call it, with the card's own name on CUDA."""
     return f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else device.type
-
-
-def _short(text: str) -> str:
-    text = text if len(text) <= 60 else text[:59] + "…"
-    return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair cannot be sent
