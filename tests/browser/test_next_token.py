@@ -30,7 +30,7 @@ def tab(url, chromium, trouble):
     """One tab for most tests: opening the page takes longer than most of them."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(60_000)
     page.on("pageerror", lambda error: trouble.append(f"page error: {error}"))
     page.on("request", lambda r: None if r.url.startswith((url, "data:", "blob:")) else trouble.append(r.url))
     page.goto(f"{url}?{urlencode({'lesson': 'next_token', 'prompt': PROMPT})}")
