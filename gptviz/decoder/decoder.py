@@ -20,9 +20,11 @@ from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.probe import final_norm, find_layers, verify
-from gptviz.decoder.shape import shape_of
+from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.decoder.written import Written, find
+
+PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
 
 
 @dataclass
@@ -208,10 +210,7 @@ class Decoder:
         keep_logits: bool = True,
         every: float = math.inf,
     ) -> Iterator[Step | None]:
-        """`stream` for a caller who may want to stop within a step: None whenever `every` seconds went into one.
-
-        `Step.seconds` leaves out the time in between.
-        """
+        """`stream` for a caller who may want to stop within a step: None about every `every` seconds of one."""
         text = self.check_ids(ids)
         room = min(max_new_tokens, self.shape.context - len(text))
         cache = GrowingCache() if use_cache else None
@@ -220,9 +219,11 @@ class Decoder:
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
             for logits in self._pieces(written, fresh, cache):
-                if logits is None and (piece := time.perf_counter() - begin) >= every:
+                if logits is None and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
-                    yield None
+                    if every < math.inf:
+                        yield None
+                    self._pause()
                     begin = time.perf_counter()
             assert logits is not None
             chosen = int(choose(logits))
@@ -235,13 +236,15 @@ class Decoder:
     def written(self) -> Written | None:
         """The family's forward written out for speed, made and compared with the library at the first call.
 
-        None where there is none. From then on the weights must not change: some are kept a second time, in the
-        order that one row reads fastest.
+        None where there is none, and for whoever asks meanwhile, perhaps from `between_layers`: the library's forward
+        serves as well. The weights must not change any more: some are kept twice, the second time laid out for speed.
         """
-        with self._lock:
-            if not self._sought:
+        if not self._sought and self._lock.acquire(blocking=False):
+            try:
                 self._written, self._sought = find(self.model), True
-            return self._written
+            finally:
+                self._lock.release()
+        return self._written
 
     @torch.inference_mode()
     def _pieces(
@@ -323,11 +326,11 @@ class Decoder:
 
     def check_layer(self, layer: int) -> int:
         """The layer, if the model has it. UserError otherwise."""
-        return _within("layer", layer, self.shape.layers, self.name)
+        return within("layer", layer, self.shape.layers, self.name)
 
     def check_head(self, head: int) -> int:
         """The head, if the model has it. UserError otherwise."""
-        return _within("head", head, self.shape.heads, self.name)
+        return within("head", head, self.shape.heads, self.name)
 
 
 def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
@@ -337,12 +340,6 @@ def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, A
     if not lens.residual:  # the first block's input is the embedding
         lens.residual.append((args[0] if args else kwargs["hidden_states"]).float())
     lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
-
-
-def _within(what: str, value: int, count: int, name: str) -> int:
-    if not 0 <= value < count:
-        raise UserError(f"{what} is {value}; {name} has {what}s 0 to {count - 1}.")
-    return int(value)
 
 
 def _first_line(error: Exception) -> str:

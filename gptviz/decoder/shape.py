@@ -45,3 +45,10 @@ def shape_of(loaded: PreTrainedModel) -> Shape:
         parameters=sum(p.numel() for p in model.parameters()),
         tied=out.weight.data_ptr() == tokens.weight.data_ptr(),
     )
+
+
+def within(what: str, value: int, count: int, name: str) -> int:
+    """The value, if it is one of `count` things called `what`, numbered from 0. UserError otherwise."""
+    if not 0 <= value < count:
+        raise UserError(f"{what} is {value}; {name} has {what}s 0 to {count - 1}.")
+    return int(value)

@@ -113,6 +113,21 @@ def _following(ids):
     return lambda logits: next(rest)
 
 
+def test_whoever_asks_while_the_pass_is_being_made_is_served_by_the_library():
+    """A short request may run between the layers of the very comparison that makes the pass."""
+    kind, sizes = FAMILY[0]
+    decoder = Decoder.from_model(small(kind, sizes), None)
+    texts: list[list[int]] = []
+
+    def between() -> None:
+        decoder.between_layers = None
+        texts.append([s.id for s in decoder.stream(IDS[:6], greedy, max_new_tokens=5)])
+
+    decoder.between_layers = between
+    assert decoder.written is not None
+    assert texts == [[s.id for s in decoder.stream(IDS[:6], greedy, max_new_tokens=5)]]
+
+
 def test_the_last_chunk_after_a_cache_is_refused(tiny_gpt2):
     cache = GrowingCache()
     with torch.inference_mode():
@@ -227,3 +242,20 @@ def test_a_cropped_reordered_or_reset_cache_goes_on_correctly():
     cache.reset()
     assert cache_bytes(cache) == reserved_bytes(cache) == 0
     assert torch.equal(cache.update(rows_in(3, 4), rows_in(3, 4), 0)[0], rows_in(3, 4))
+
+
+def test_others_may_use_the_model_during_a_long_prompt(tiny_gpt2, monkeypatch):
+    monkeypatch.setattr("gptviz.decoder.decoder.PIECE_S", 0.0)
+    alone = [s.logits for s in tiny_gpt2.stream(IDS, greedy, max_new_tokens=3)]
+    others: list[int] = []
+
+    def between() -> None:
+        monkeypatch.setattr(tiny_gpt2, "between_layers", None)
+        others.append(greedy(tiny_gpt2.run(IDS[:9]).logits[-1]))
+        monkeypatch.setattr(tiny_gpt2, "between_layers", between)
+
+    monkeypatch.setattr(tiny_gpt2, "between_layers", between)
+    shared = [s.logits for s in tiny_gpt2.stream(IDS, greedy, max_new_tokens=3)]
+    assert len(others) == 3 * tiny_gpt2.shape.layers
+    assert len(set(others)) == 1
+    assert all(torch.equal(a, b) for a, b in zip(alone, shared, strict=True))
