@@ -120,8 +120,8 @@ class WrittenGPT2(Written):
         qkv, out, up, down = self.matrices[layer]
         q, k, v = qkv(norm_1(x)).view(len(x), 3, self.heads, self.d_k).unbind(1)  # [T, h, d_k] each
         mixed = self.attend(layer, q, k, v, cache, last)
-        x = out(mixed) + (x[-1:] if last else x)
-        return x + down(self.act(up(norm_2(x))))
+        x = out(mixed).add_(x[-1:] if last else x)  # in place: a product is always a tensor of its own
+        return down(self.act(up(norm_2(x)))).add_(x)
 
 
 class WrittenLlama(Written):
@@ -157,16 +157,16 @@ class WrittenLlama(Written):
         if (norms := self.qk_norms[layer]) is not None:
             q, k = norms[0](q), norms[1](k)
         mixed = self.attend(layer, rotate(q, turn), rotate(k, turn), v, cache, last)
-        x = self.out[layer](mixed) + (x[-1:] if last else x)
+        x = self.out[layer](mixed).add_(x[-1:] if last else x)
         gate, up, down = self.ffn[layer]
         normed = norm_2(x)
-        return x + down(self.act(gate(normed)) * up(normed))
+        return down(self.act(gate(normed)).mul_(up(normed))).add_(x)
 
 
 def rotate(x: Tensor, turn: Turn) -> Tensor:
     """Rotary positions: each pair (x_i, x_i+d_k/2) turned by its angle. x [T, h, d_k]."""
     cos, signed_sin = turn
-    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), signed_sin)
+    return (x * cos).addcmul_(x.roll(x.shape[-1] // 2, dims=-1), signed_sin)
 
 
 def layer_norm(module: nn.LayerNorm) -> Rowwise:
