@@ -23,9 +23,9 @@ from bench.decode import build as build_on_cpu
 from bench.measure import machine, medians, spread, take_turns
 from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.decoder import Decoder
-from gptviz.lab import heads
-from gptviz.lab.cache_memory import allocator
-from gptviz.lab.cache_work import Race
+from gptviz.lab.looking import heads
+from gptviz.lab.writing.cache_memory import allocator
+from gptviz.lab.writing.cache_work import Race
 
 LIMIT_S = 330  # after this no further part is begun
 SHAPES = ("gpt2-124m", "smollm2-135m")

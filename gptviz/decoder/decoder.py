@@ -19,10 +19,10 @@ from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.probe import final_norm, find_layers, verify
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.decoder.written import Written, find
 
 PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from gptviz.lab import twice
+from gptviz.lab.looking import twice
 from gptviz.lessons import anatomy_values as values
 from gptviz.lessons.page import Asked, Page, answered, api, fields, heading, integer, prose, question, sentences
 from gptviz.lessons.page import story as prose_story

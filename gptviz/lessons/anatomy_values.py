@@ -8,7 +8,7 @@ from typing import Any
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import anatomy, family, twice
+from gptviz.lab.looking import anatomy, family, twice
 from gptviz.lessons.page import Asked, fields, guess, integer, lines
 from gptviz.service import Service
 

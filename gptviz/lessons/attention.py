@@ -11,8 +11,8 @@ from torch import Tensor
 
 from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.errors import UserError
-from gptviz.lab import heads
-from gptviz.lab.leak import rule_of
+from gptviz.lab.looking import heads
+from gptviz.lab.masking.leak import rule_of
 from gptviz.lessons.page import (
     NO_LAYERS,
     Asked,

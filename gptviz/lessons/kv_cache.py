@@ -12,8 +12,9 @@ import gradio as gr
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.figures import running_sums
-from gptviz.lab import cache_memory, family
-from gptviz.lab.cache_work import Race, RaceStep, positions
+from gptviz.lab.looking import family
+from gptviz.lab.writing import cache_memory
+from gptviz.lab.writing.cache_work import Race, RaceStep, positions
 from gptviz.lessons.page import (
     Asked,
     Page,

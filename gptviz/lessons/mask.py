@@ -11,8 +11,8 @@ from torch import Tensor
 
 from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder
-from gptviz.lab import leak, mask_ways
-from gptviz.lab.leak import rule_of
+from gptviz.lab.masking import leak, mask_ways
+from gptviz.lab.masking.leak import rule_of
 from gptviz.lessons.attention import packed
 from gptviz.lessons.page import (
     NO_LAYERS,

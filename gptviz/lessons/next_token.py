@@ -9,8 +9,9 @@ import gradio as gr
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import lens, sampling, strategies, writing
-from gptviz.lab.sampling import Settings
+from gptviz.lab.looking import logit_lens
+from gptviz.lab.writing import sampling, strategies, writer
+from gptviz.lab.writing.sampling import Settings
 from gptviz.lessons.next_token_values import (
     MOST_WRITTEN,
     bars_value,
@@ -106,10 +107,10 @@ def build(service: Service, asked: gr.State) -> Page:
 # What the widgets draw
 
 
-def reading(service: Service, decoder: Decoder, ids: list[int]) -> lens.Read:
+def reading(service: Service, decoder: Decoder, ids: list[int]) -> logit_lens.Read:
     """One pass over the text, kept: the last logits, the surprise, the stream."""
     key = ("reading", decoder.name, tuple(ids))
-    return service.compute(key, lambda: lens.read(decoder, ids), lambda read: read.nbytes)
+    return service.compute(key, lambda: logit_lens.read(decoder, ids), lambda read: read.nbytes)
 
 
 def position_server(service: Service) -> Any:
@@ -122,7 +123,7 @@ def position_server(service: Service) -> Any:
         whole = decoder.check_ids(ids + written)
         key = ("last", decoder.name, tuple(whole))
         logits = service.compute(key, lambda: decoder.run(whole, last_only=True).logits[-1], lambda x: x.nbytes)
-        return {**position_value(decoder, logits), "loops": loop_rows(writing.loops(written))}
+        return {**position_value(decoder, logits), "loops": loop_rows(writer.loops(written))}
 
     return answered(position)
 
@@ -176,7 +177,7 @@ def run_on(service: Service) -> Any:
                 "state": one_string(
                     {
                         "tokens": list(zip(text.ids, shown(decoder, text.ids), text.p, strict=True)),
-                        "loops": loop_rows(writing.loops(written + text.ids)),
+                        "loops": loop_rows(writer.loops(written + text.ids)),
                     }
                 ),
                 "stop": text.stop,

@@ -9,8 +9,9 @@ import torch
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import lens, sampling, strategies, writing
-from gptviz.lab.sampling import Settings
+from gptviz.lab.looking import logit_lens
+from gptviz.lab.writing import sampling, strategies, writer
+from gptviz.lab.writing.sampling import Settings
 from gptviz.lessons.attention import packed
 from gptviz.lessons.page import guess
 
@@ -19,7 +20,7 @@ BARS = 20
 MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many as the context holds
 
 
-def bars_value(decoder: Decoder, ids: list[int], read: lens.Read) -> dict[str, Any]:
+def bars_value(decoder: Decoder, ids: list[int], read: logit_lens.Read) -> dict[str, Any]:
     """All V logits of the last position, the names of the likeliest tokens, and the text as tokens."""
     return {
         **position_value(decoder, read.logits),
@@ -40,7 +41,7 @@ def position_value(decoder: Decoder, logits: torch.Tensor) -> dict[str, Any]:
     }
 
 
-def lens_value(decoder: Decoder, ids: list[int], read: lens.Read) -> dict[str, Any]:
+def lens_value(decoder: Decoder, ids: list[int], read: logit_lens.Read) -> dict[str, Any]:
     """The surprise of every token, and the lens at the last position."""
     return {
         "tokens": shown(decoder, ids),
@@ -51,10 +52,10 @@ def lens_value(decoder: Decoder, ids: list[int], read: lens.Read) -> dict[str, A
     }
 
 
-def lens_rows(decoder: Decoder, read: lens.Read, position: int) -> dict[str, Any]:
+def lens_rows(decoder: Decoder, read: logit_lens.Read, position: int) -> dict[str, Any]:
     """One row a layer: the likeliest tokens with p, the entropy, and the rank of the last layer's favourite."""
     try:
-        readings = lens.logit_lens(decoder, read.run, position)
+        readings = logit_lens.logit_lens(decoder, read.run, position)
     except UserError as error:
         return {"position": position, "rows": "[]", "note": str(error)}
     rows = [
@@ -72,7 +73,7 @@ def lens_rows(decoder: Decoder, read: lens.Read, position: int) -> dict[str, Any
     return {"position": position, "rows": one_string(rows), "note": ""}
 
 
-def guess_value(words: dict[str, str], read: lens.Read) -> dict[str, Any]:
+def guess_value(words: dict[str, str], read: logit_lens.Read) -> dict[str, Any]:
     """The tail's share at temperature 1 and 2, measured."""
     count = min(BARS, len(read.logits))
     one, two = (sampling.bars(sampling.stages(read.logits, Settings(t)), count)[1] for t in (1.0, 2.0))
@@ -101,7 +102,7 @@ def shown(decoder: Decoder, ids: list[int]) -> list[str]:
     return [token.shown for token in decoder.tokenizer.tokens(ids)]
 
 
-def loop_rows(found: list[writing.Loop]) -> list[list[int]]:
+def loop_rows(found: list[writer.Loop]) -> list[list[int]]:
     return [[loop.start, loop.stop, loop.period, loop.times] for loop in found]
 
 

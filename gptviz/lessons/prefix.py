@@ -12,9 +12,9 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import evidence, leak
-from gptviz.lab import prefix as lab
-from gptviz.lab.leak import rule_of
+from gptviz.lab.masking import evidence, leak
+from gptviz.lab.masking import prefix as lab
+from gptviz.lab.masking.leak import rule_of
 from gptviz.lessons.attention import packed
 from gptviz.lessons.page import (
     NO_LAYERS,

@@ -9,7 +9,7 @@ import gradio as gr
 
 from gptviz.decoder.decoder import Decoder, Run
 from gptviz.decoder.errors import UserError
-from gptviz.lab import copying, training
+from gptviz.lab.teaching import copying, teacher_forcing
 from gptviz.lessons.page import Asked, Page, guess, heading, lines, prose, question, sentences, story
 from gptviz.service import Service
 from gptviz.widgets import widget
@@ -103,7 +103,7 @@ def _exposure(service: Service, words: dict[str, str], asked: gr.State) -> tuple
 
     def read_itself(now: Asked) -> dict[Any, Any]:
         decoder, ids = service.encode(now["text"], now["model"], most=LONGEST)
-        found = service.compute(("exposure", decoder.name, tuple(ids)), lambda: training.exposure(decoder, ids))
+        found = service.compute(("exposure", decoder.name, tuple(ids)), lambda: teacher_forcing.exposure(decoder, ids))
         return {
             picture: exposure_value(decoder, ids, found),
             ask: {**guess(words, "exposure_guess"), "answer": exposure_answer(words, found)},
@@ -130,12 +130,12 @@ def run_of(service: Service, now: Asked) -> tuple[Decoder, Run]:
     )
 
 
-def score(service: Service, now: Asked) -> training.Scored:
+def score(service: Service, now: Asked) -> teacher_forcing.Scored:
     """Guesses and loss of every position. UserError for a text of one token."""
     decoder, ids = service.encode(now["text"], now["model"], most=LONGEST)
-    training.shift(ids)
+    teacher_forcing.shift(ids)
     _, run = run_of(service, now)
-    return service.compute(("scored", decoder.name, tuple(ids)), lambda: training.score(run))
+    return service.compute(("scored", decoder.name, tuple(ids)), lambda: teacher_forcing.score(run))
 
 
 def strip_value(service: Service, now: Asked) -> dict[str, Any]:
@@ -189,11 +189,11 @@ def mistakes_value(service: Service, now: Asked) -> dict[str, Any]:
     decoder, run = run_of(service, now)
     scored = score(service, now)
     key = (decoder.name, tuple(run.ids))
-    pads = service.compute(("padding", *key), lambda: training.padding(decoder, run.ids))
+    pads = service.compute(("padding", *key), lambda: teacher_forcing.padding(decoder, run.ids))
     return {
         "loss": scored.loss,
-        "unshifted": service.compute(("unshifted", *key), lambda: training.unshifted_loss(run)),
-        "masks": service.compute(("mask losses", *key), lambda: training.mask_losses(decoder, run.ids)),
+        "unshifted": service.compute(("unshifted", *key), lambda: teacher_forcing.unshifted_loss(run)),
+        "masks": service.compute(("mask losses", *key), lambda: teacher_forcing.mask_losses(decoder, run.ids)),
         "padding": {
             "pad": decoder.tokenizer.token(pads.pad).shown,
             "counted": [round(x, 5) for x in pads.counted],
@@ -202,7 +202,7 @@ def mistakes_value(service: Service, now: Asked) -> dict[str, Any]:
     }
 
 
-def exposure_value(decoder: Decoder, ids: list[int], found: training.Exposure) -> dict[str, Any]:
+def exposure_value(decoder: Decoder, ids: list[int], found: teacher_forcing.Exposure) -> dict[str, Any]:
     """Each row's own tokens beside the true ones, and what the ending costs after them."""
 
     def shown(some: list[int]) -> list[str]:
@@ -222,7 +222,7 @@ def exposure_value(decoder: Decoder, ids: list[int], found: training.Exposure) -
     return {"tail": shown(found.tail), "rows": rows}
 
 
-def exposure_answer(words: dict[str, str], found: training.Exposure) -> dict[str, Any]:
+def exposure_answer(words: dict[str, str], found: teacher_forcing.Exposure) -> dict[str, Any]:
     """Dearer, cheaper or neither, as measured."""
     first, last = found.rows[0], found.rows[-1]
     change = last.loss - first.loss
@@ -235,7 +235,7 @@ def exposure_answer(words: dict[str, str], found: training.Exposure) -> dict[str
 def signal_value(service: Service, now: Asked) -> dict[str, Any]:
     """Targets of a decoder and of a masked-token encoder, counted on the reader's own text."""
     decoder, ids = service.encode(now["text"], now["model"])
-    found = training.signal(len(ids))
+    found = teacher_forcing.signal(len(ids))
     return {
         "tokens": [token.shown for token in decoder.tokenizer.tokens(ids)],
         "decoder_targets": found.decoder_targets,
@@ -246,12 +246,12 @@ def signal_value(service: Service, now: Asked) -> dict[str, Any]:
     }
 
 
-def quiz_value(words: dict[str, str], decoder: Decoder, scored: training.Scored) -> list[dict[str, Any]]:
+def quiz_value(words: dict[str, str], decoder: Decoder, scored: teacher_forcing.Scored) -> list[dict[str, Any]]:
     """Four questions; every answer is computed from the text or the model at hand."""
     count = len(scored.predictions)
     loss, tokens = f"{scored.loss:.2f}", count + 1
     vocabulary = decoder.shape.vocabulary
-    flat = training.uniform_loss(vocabulary)
+    flat = teacher_forcing.uniform_loss(vocabulary)
     targets = 2 * tokens - 1
     padding = guess(words, "quiz_padding")
     return [

@@ -12,8 +12,8 @@ from typing import Any
 import gradio as gr
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab import twins
-from gptviz.lab.grammar import AGREES, CHOICES, FRAME, WORDS
+from gptviz.lab.teaching import twins
+from gptviz.lab.teaching.grammar import AGREES, CHOICES, FRAME, WORDS
 from gptviz.lessons.page import Page, api, guess, integer, lines, prose, question, sentences, story
 from gptviz.service import Service
 from gptviz.widgets import widget

@@ -7,9 +7,10 @@ from typing import Any
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import lens, sampling
-from gptviz.lab.sampling import Settings
-from gptviz.lab.writing import BeamSearch, Writing, loops
+from gptviz.lab.looking import logit_lens
+from gptviz.lab.writing import sampling
+from gptviz.lab.writing.sampling import Settings
+from gptviz.lab.writing.writer import BeamSearch, Writing, loops
 from gptviz.lessons.page import api, integer
 from gptviz.service import Service
 
@@ -64,7 +65,7 @@ def endpoints(service: Service) -> None:
         """−ln p of every token after the first; their mean is the loss, exp of it the perplexity."""
         decoder, ids = service.encode(text, model)
         key = ("surprise", decoder.name, tuple(ids))
-        found = service.compute(key, lambda: lens.read(decoder, ids).surprise, lambda s: 8 * len(s.nats) + 64)
+        found = service.compute(key, lambda: logit_lens.read(decoder, ids).surprise, lambda s: 8 * len(s.nats) + 64)
         tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
         return {"tokens": tokens, "nats": found.nats, "loss": found.loss, "perplexity": found.perplexity}
 

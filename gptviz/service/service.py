@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from gptviz.decoder import weights
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
 from gptviz.decoder.errors import UserError, brief
-from gptviz.decoder.weights import Progress
-from gptviz.lab import heads
+from gptviz.decoder.sources import weights
+from gptviz.decoder.sources.weights import Progress
+from gptviz.lab.looking import heads
 from gptviz.service.worker import Shelf, Worker
 
 T = TypeVar("T")

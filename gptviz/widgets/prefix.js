@@ -16,7 +16,7 @@ gptviz.mount.prefix = function (root, io) {
   const layerBox = el("label", { class: "gv-cap", hidden: true }, "layer ", layer);
   const verdict = el("p", { class: "gv-say gv-verdict", "aria-live": "polite" }), note = el("p", { class: "gv-note" });
   const save = el("button", { type: "button", class: "gv-btn", onclick: download }, "Download the evidence (JSON)");
-  const evidence = el("div", { class: "gv-evidence" }, save, el("p", { class: "gv-note" }, io.fixed.evidence, " ", el("code", {}, "python -m gptviz.lab.prefix evidence.json")));
+  const evidence = el("div", { class: "gv-evidence" }, save, el("p", { class: "gv-note" }, io.fixed.evidence, " ", el("code", {}, "python -m gptviz.lab.masking.prefix evidence.json")));
   const figure = el("div", {}, board, verdict, note, evidence);
   const reveal = gptviz.reveal(io.fixed.words, figure, () => paint());
   root.append(el("section", { class: "gv-fig" },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from gptviz.lab import anatomy, family, twice
+from gptviz.lab.looking import anatomy, family, twice
 
 PROMPT = "The cat sat on the mat."
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gptviz.lab.cache_memory import memory
+from gptviz.lab.writing.cache_memory import memory
 from gptviz.lessons.kv_cache import models
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gptviz.decoder.attention import MaskRule
-from gptviz.lab import leak
+from gptviz.lab.masking import leak
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 MAP_GUESS = "that row and all rows after it"

@@ -11,8 +11,8 @@ import pytest
 import torch
 from playwright.sync_api import TimeoutError
 
-from gptviz.lab import sampling, strategies
-from gptviz.lab.sampling import Settings, stages
+from gptviz.lab.writing import sampling, strategies
+from gptviz.lab.writing.sampling import Settings, stages
 from gptviz.lessons.next_token import COMPARED
 
 PROMPT = "The dog did not cross the road because it was"

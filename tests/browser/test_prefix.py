@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from gptviz.lab import evidence
+from gptviz.lab.masking import evidence
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 

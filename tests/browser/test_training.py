@@ -7,14 +7,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from gptviz.lab import training
+from gptviz.lab.teaching import teacher_forcing
 
 PROMPT = "Once upon a time there was a small cat. The cat sat on the mat."
 
 
 @pytest.fixture(scope="module")
 def scored(nano):
-    return training.score(nano.run(nano.tokenizer.encode(PROMPT)))
+    return teacher_forcing.score(nano.run(nano.tokenizer.encode(PROMPT)))
 
 
 def opened(open_page, prompt=PROMPT, **options):
@@ -83,10 +83,10 @@ def test_the_mistakes_are_measured_on_the_readers_text(open_page, nano, scored):
     expect(page.locator(".gv-totals")).to_contain_text(f"{scored.loss:.3f}")
     expect(page.locator(".gv-w-quiz:visible").first).to_contain_text(f"The loss of your text is {scored.loss:.2f} nats")
     rows = page.locator(".gv-mistakes .gv-row .n").all_inner_texts()
-    masks = training.mask_losses(nano, ids)
-    expected = [scored.loss, training.unshifted_loss(nano.run(ids)), *masks.values()]
+    masks = teacher_forcing.mask_losses(nano, ids)
+    expected = [scored.loss, teacher_forcing.unshifted_loss(nano.run(ids)), *masks.values()]
     assert [float(x) for x in rows] == pytest.approx(expected, abs=6e-4)
-    pads = training.padding(nano, ids)
+    pads = teacher_forcing.padding(nano, ids)
     caption = page.locator(".gv-mistakes .gv-cap")
     expect(caption).to_contain_text(f"{pads.counted[24]:.3f}")
     page.locator(".gv-mistakes canvas").focus()
@@ -109,7 +109,7 @@ def test_a_copier_and_an_honest_model_train_while_one_watches(open_page):
 
 def test_the_model_reads_its_own_text(open_page, nano):
     ids = nano.tokenizer.encode(PROMPT)
-    found = training.exposure(nano, ids)
+    found = teacher_forcing.exposure(nano, ids)
     page = opened(open_page)
     page.get_by_role("button", name="Let it read itself", exact=True).click()
     sentence = page.locator(".gv-w-exposure .gv-say")
@@ -123,7 +123,7 @@ def test_the_model_reads_its_own_text(open_page, nano):
 
 
 def test_targets_are_counted_for_both_kinds(open_page, nano):
-    found = training.signal(len(nano.tokenizer.encode(PROMPT)))
+    found = teacher_forcing.signal(len(nano.tokenizer.encode(PROMPT)))
     page = opened(open_page)
     decoder, encoder = page.locator(".gv-signal .gv-fig").all()
     assert decoder.locator(".gv-asked").count() == found.decoder_targets

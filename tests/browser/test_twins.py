@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from gptviz.lab import twins
-from gptviz.lab.grammar import verdict
+from gptviz.lab.teaching import twins
+from gptviz.lab.teaching.grammar import verdict
 from gptviz.lessons.page import prose
 
 RECORDING = json.loads((Path(__file__).parents[2] / "assets" / "twins.json").read_text(encoding="utf-8"))

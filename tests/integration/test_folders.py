@@ -7,9 +7,9 @@ import pytest
 from safetensors import safe_open
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from gptviz.decoder import checkpoint, weights
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.progress import Unavailable
+from gptviz.decoder.sources import checkpoint, weights
+from gptviz.decoder.sources.progress import Unavailable
 
 WEIGHTS = "model.safetensors"
 

@@ -10,12 +10,12 @@ import torch
 from huggingface_hub import constants
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from gptviz.decoder import weights
-from gptviz.decoder.catalogue import MODELS
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.hub import Hub
-from gptviz.decoder.progress import Progress, Unavailable
+from gptviz.decoder.sources import weights
+from gptviz.decoder.sources.catalogue import MODELS
+from gptviz.decoder.sources.hub import Hub
+from gptviz.decoder.sources.progress import Progress, Unavailable
 from gptviz.decoder.tokens import Tokenizer, byte_letters
 from tests.hub_standin import CONFIG, HubStandin, gpt2_files, gpt2_tensors
 
@@ -172,7 +172,7 @@ def test_a_cache_that_may_not_be_read(hub, monkeypatch):
     def refuse(*args: object, **kwargs: object) -> None:
         raise PermissionError(13, "Permission denied", "/hub/refs")
 
-    monkeypatch.setattr("gptviz.decoder.hub.try_to_load_from_cache", refuse)
+    monkeypatch.setattr("gptviz.decoder.sources.hub.try_to_load_from_cache", refuse)
     with pytest.raises(UserError, match=r"The Hub cache .* cannot be read: /hub/refs may not be"):
         weights.locate("gpt2", offline=True)
 

@@ -11,8 +11,8 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.lab import cache_memory
-from gptviz.lab.cache_work import Race
+from gptviz.lab.writing import cache_memory
+from gptviz.lab.writing.cache_work import Race
 from gptviz.lessons.kv_cache import card_value, ready
 from gptviz.lessons.page import prose
 from gptviz.service import Service

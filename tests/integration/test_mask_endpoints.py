@@ -6,7 +6,7 @@ import pytest
 from gradio_client.exceptions import AppError
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab import leak
+from gptviz.lab.masking import leak
 
 TEXT = "The cat sat on the old mat and slept"
 

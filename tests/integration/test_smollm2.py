@@ -12,10 +12,10 @@ import pytest
 import regex
 from safetensors import safe_open
 
-from gptviz.decoder import kept, wheel
-from gptviz.decoder.catalogue import MODELS
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.progress import Progress
+from gptviz.decoder.sources import converted, wheel
+from gptviz.decoder.sources.catalogue import MODELS
+from gptviz.decoder.sources.progress import Progress
 from gptviz.decoder.tokens import byte_letters
 
 MODEL = MODELS["smollm2-135m"]
@@ -31,7 +31,7 @@ def silent(step: Progress) -> None:
 @pytest.fixture(scope="module")
 def folder() -> Path:
     """The kept conversion, made now where there is none; never the Hub's own file, which is not quantised."""
-    return kept.find(MODEL, silent) or kept.make(MODEL, silent)
+    return converted.find(MODEL, silent) or converted.make(MODEL, silent)
 
 
 @pytest.fixture(scope="module")

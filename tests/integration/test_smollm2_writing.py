@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gptviz.lab import sampling
-from gptviz.lab.sampling import Settings
-from gptviz.lab.writing import BeamSearch, Writing
+from gptviz.lab.writing import sampling
+from gptviz.lab.writing.sampling import Settings
+from gptviz.lab.writing.writer import BeamSearch, Writing
 
 PROMPT = "The capital of France is"
 

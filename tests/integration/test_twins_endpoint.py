@@ -9,8 +9,8 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from gptviz.lab import twins
-from gptviz.lab.grammar import FLOOR, accepts
+from gptviz.lab.teaching import twins
+from gptviz.lab.teaching.grammar import FLOOR, accepts
 
 
 def test_it_streams_and_ends_with_what_the_lab_says(client: Client) -> None:

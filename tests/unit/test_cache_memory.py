@@ -7,7 +7,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab.cache_memory import allocator, kept_rows, learned_positions, memory, rows_of
+from gptviz.lab.writing.cache_memory import allocator, kept_rows, learned_positions, memory, rows_of
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 

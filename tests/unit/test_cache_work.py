@@ -18,7 +18,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from gptviz.decoder.cache import GrowingLayer
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.cache_work import MAX_NEW_TOKENS, Meter, Race, Work, positions
+from gptviz.lab.writing.cache_work import MAX_NEW_TOKENS, Meter, Race, Work, positions
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 
@@ -221,7 +221,7 @@ def test_stopping_early_leaves_a_partial_answer(tiny_gpt2):
 def test_a_long_step_can_be_stopped_in_the_middle(tiny_gpt2, monkeypatch):
     """With no patience at all there is a pause after every block, and the answer stays the same."""
     whole = run(tiny_gpt2, IDS, 4).as_json()
-    monkeypatch.setattr("gptviz.lab.cache_work.PAUSE_S", 0.0)
+    monkeypatch.setattr("gptviz.lab.writing.cache_work.PAUSE_S", 0.0)
     race = Race(tiny_gpt2, IDS, 4)
     between: list[int] = [0]
     for step in race:

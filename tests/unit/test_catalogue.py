@@ -2,9 +2,9 @@
 
 import pytest
 
-from gptviz.decoder import catalogue
-from gptviz.decoder.catalogue import MODELS
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.sources import catalogue
+from gptviz.decoder.sources.catalogue import MODELS
 
 
 def gpt2_parameters(layers: int, width: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from gptviz.lab import copying
+from gptviz.lab.teaching import copying
 
 
 @pytest.fixture(autouse=True, scope="module")

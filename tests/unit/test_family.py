@@ -18,8 +18,8 @@ from transformers import (
 )
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab import family
-from gptviz.lab.family import PUBLIC, Spec, count
+from gptviz.lab.looking import family
+from gptviz.lab.looking.family import PUBLIC, Spec, count
 
 
 def gpt2(d, L, h, C=1024):

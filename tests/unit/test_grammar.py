@@ -7,8 +7,8 @@ from math import log
 import pytest
 import torch
 
-from gptviz.lab import grammar
-from gptviz.lab.grammar import DATA, FLOOR, FRAME, ID, LENGTH, WORDS, accepts, sentences, verdict
+from gptviz.lab.teaching import grammar
+from gptviz.lab.teaching.grammar import DATA, FLOOR, FRAME, ID, LENGTH, WORDS, accepts, sentences, verdict
 
 BY_HAND = re.compile(
     r"(?:(?:anna|mary)|(?P<he>tom|paul)) (?:found|lost|saw|drew) a (?:small|red|heavy|broken) "

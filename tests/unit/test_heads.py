@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gptviz.decoder.attention import MaskRule
-from gptviz.lab import heads
+from gptviz.lab.looking import heads
 
 T = 12
 

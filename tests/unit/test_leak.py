@@ -7,7 +7,7 @@ import torch
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.errors import UserError
-from gptviz.lab import leak, mask_ways
+from gptviz.lab.masking import leak, mask_ways
 
 SENTENCE = "The cat that the dog saw sat on the old red mat"
 SHAPES = ["tiny_gpt2", "tiny_llama", "nano", "smollm2"]

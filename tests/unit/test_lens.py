@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab import lens
-from gptviz.lab.lens import logit_lens, read, surprise
-from gptviz.lab.sampling import Settings, stages
+from gptviz.lab.looking import logit_lens as logit_lens_module
+from gptviz.lab.looking.logit_lens import logit_lens, read, surprise
+from gptviz.lab.writing.sampling import Settings, stages
 
 TEXT = "When Mary and John went to the store, John gave a drink to"
 
@@ -60,7 +60,7 @@ def test_reading_in_parts_is_reading_at_once(decoder, monkeypatch):
     ids = decoder.tokenizer.encode(TEXT)
     run = decoder.run(ids, residual=True)
     for rows in (3, len(ids) - 1, len(ids)):
-        monkeypatch.setattr(lens, "ROWS", rows)
+        monkeypatch.setattr(logit_lens_module, "ROWS", rows)
         found = read(decoder, ids)
         assert found.surprise.nats == pytest.approx(surprise(run).nats, abs=1e-4)
         assert torch.allclose(found.logits, run.logits[-1], atol=1e-4)

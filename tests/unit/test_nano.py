@@ -11,8 +11,9 @@ from safetensors import safe_open
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.lab import nano, nano_figures
-from gptviz.lab.nano_text import RULES, stories
+from gptviz.nano import figures as nano_figures
+from gptviz.nano import train as nano
+from gptviz.nano.text import RULES, stories
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "nano"
 FRESH = 1000  # a seed nano was not trained on

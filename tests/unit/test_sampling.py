@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab import sampling
-from gptviz.lab.sampling import Settings, stages
+from gptviz.lab.writing import sampling
+from gptviz.lab.writing.sampling import Settings, stages
 
 INF = math.inf
 NAN = math.nan

@@ -1,9 +1,9 @@
 """Several continuations at once against each one alone."""
 
-from gptviz.lab import sampling
-from gptviz.lab.sampling import Settings
-from gptviz.lab.strategies import contest, write
-from gptviz.lab.writing import BeamSearch, Writing, loops
+from gptviz.lab.writing import sampling
+from gptviz.lab.writing.sampling import Settings
+from gptviz.lab.writing.strategies import contest, write
+from gptviz.lab.writing.writer import BeamSearch, Writing, loops
 
 CHOSEN = [None, Settings(), Settings(0.8, 10, 0.9)]
 

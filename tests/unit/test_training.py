@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import training
+from gptviz.lab.teaching import teacher_forcing
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 
@@ -29,11 +29,11 @@ def library(decoder: Decoder, ids, **kwargs):
 
 
 def test_inputs_and_targets_are_one_apart():
-    assert training.shift(["a", "b", "c", "d"]) == (["a", "b", "c"], ["b", "c", "d"])
+    assert teacher_forcing.shift(["a", "b", "c", "d"]) == (["a", "b", "c"], ["b", "c", "d"])
 
 
 def test_the_mean_is_the_librarys_own_training_loss(decoder):
-    scored = training.score(decoder.run(IDS))
+    scored = teacher_forcing.score(decoder.run(IDS))
     expected = library(decoder, IDS, labels=torch.tensor([IDS])).loss  # the library shifts the labels itself
     assert len(scored.predictions) == 19
     assert abs(scored.loss - float(expected)) <= 1e-4
@@ -43,7 +43,7 @@ def test_the_mean_is_the_librarys_own_training_loss(decoder):
 
 def test_guesses_and_ranks_come_from_the_whole_distribution(decoder):
     logits = library(decoder, IDS).logits[0].double()
-    scored = training.score(decoder.run(IDS), count=3)
+    scored = teacher_forcing.score(decoder.run(IDS), count=3)
     for t, prediction in enumerate(scored.predictions):
         p = logits[t].softmax(-1)
         assert (prediction.given, prediction.target) == (IDS[t], IDS[t + 1])
@@ -55,27 +55,27 @@ def test_guesses_and_ranks_come_from_the_whole_distribution(decoder):
 
 def test_long_prompts_are_scored_in_pieces_with_the_same_result(tiny_gpt2, monkeypatch):
     run = tiny_gpt2.run(IDS)
-    whole = training.score(run)
-    monkeypatch.setattr(training, "ROWS", 7)
-    assert training.score(run) == whole
+    whole = teacher_forcing.score(run)
+    monkeypatch.setattr(teacher_forcing, "ROWS", 7)
+    assert teacher_forcing.score(run) == whole
 
 
 def test_a_model_without_a_clue_pays_ln_v():
-    assert training.uniform_loss(50257) == pytest.approx(math.log(50257))
+    assert teacher_forcing.uniform_loss(50257) == pytest.approx(math.log(50257))
 
 
 def test_unshifted_targets_score_the_token_just_read(decoder):
     logits = library(decoder, IDS).logits[0]
-    assert training.unshifted_loss(decoder.run(IDS)) == pytest.approx(
+    assert teacher_forcing.unshifted_loss(decoder.run(IDS)) == pytest.approx(
         float(F.cross_entropy(logits, torch.tensor(IDS))), abs=1e-4
     )
 
 
 def test_padding_moves_the_mean_and_ignore_index_does_not(decoder):
     pad = decoder.tokenizer.end_of_text
-    shown = training.padding(decoder, IDS, most=8)
+    shown = teacher_forcing.padding(decoder, IDS, most=8)
     assert (shown.pad, len(shown.counted), len(shown.ignored)) == (pad, 9, 9)
-    assert shown.counted[0] == shown.ignored[0] == pytest.approx(training.score(decoder.run(IDS)).loss, abs=1e-5)
+    assert shown.counted[0] == shown.ignored[0] == pytest.approx(teacher_forcing.score(decoder.run(IDS)).loss, abs=1e-5)
     for n in (1, 5, 8):
         row = torch.tensor([*IDS, *[pad] * n])
         labels = row.clone()
@@ -89,11 +89,11 @@ def test_padding_moves_the_mean_and_ignore_index_does_not(decoder):
 
 def test_padding_stops_at_the_context(tiny_gpt2):
     ids = (IDS * 4)[:60]
-    assert len(training.padding(tiny_gpt2, ids, most=24).counted) == 1 + 64 - 60
+    assert len(teacher_forcing.padding(tiny_gpt2, ids, most=24).counted) == 1 + 64 - 60
 
 
 def test_mask_losses_equal_the_library_with_that_mask(decoder):
-    found = training.mask_losses(decoder, IDS)
+    found = teacher_forcing.mask_losses(decoder, IDS)
     hidden = {
         "causal": torch.ones(20, 20).triu(1),
         "none": torch.zeros(20, 20),
@@ -107,7 +107,7 @@ def test_mask_losses_equal_the_library_with_that_mask(decoder):
 
 
 def test_exposure_scores_one_tail_after_more_and_more_own_text(decoder):
-    shown = training.exposure(decoder, IDS)
+    shown = teacher_forcing.exposure(decoder, IDS)
     assert shown.tail == IDS[14:]
     assert [row.count for row in shown.rows] == [0, 1, 2, 4, 8]  # 16 would leave no true token
     for row in shown.rows:
@@ -123,21 +123,21 @@ def test_exposure_scores_one_tail_after_more_and_more_own_text(decoder):
 
 
 def test_signal_of_one_input():
-    shown = training.signal(20)
+    shown = teacher_forcing.signal(20)
     assert (shown.decoder_targets, len(shown.masked)) == (19, 3)  # 15 % of 20
     assert (shown.decoder_pairs, shown.encoder_pairs) == (210, 400)
     assert shown.masked == sorted(set(shown.masked))
     assert max(shown.masked) < 20
     assert shown.passes >= math.ceil(20 / 3)
-    assert training.signal(20) == shown  # the same draw every time
-    assert training.signal(20, seed=1).masked != shown.masked
-    assert len(training.signal(2).masked) == 1  # never none
+    assert teacher_forcing.signal(20) == shown  # the same draw every time
+    assert teacher_forcing.signal(20, seed=1).masked != shown.masked
+    assert len(teacher_forcing.signal(2).masked) == 1  # never none
 
 
 def test_masked_positions_are_fair():
     drawn = torch.zeros(10)
     for seed in range(2000):
-        drawn[training.signal(10, seed).masked] += 1
+        drawn[teacher_forcing.signal(10, seed).masked] += 1
     share = drawn / 2000  # round(1.5) = 2 of 10
     assert (share - 0.2).abs().max() < 5 * (0.2 * 0.8 / 2000) ** 0.5
 
@@ -145,11 +145,11 @@ def test_masked_positions_are_fair():
 @pytest.mark.parametrize(
     ("call", "least"),
     [
-        (lambda d: training.score(d.run([5])), "2 are needed"),
-        (lambda d: training.padding(d, [5]), "2 are needed"),
-        (lambda d: training.mask_losses(d, [5]), "2 are needed"),
-        (lambda d: training.exposure(d, [5, 6]), "3 are needed"),
-        (lambda d: training.signal(1), "2 are needed"),
+        (lambda d: teacher_forcing.score(d.run([5])), "2 are needed"),
+        (lambda d: teacher_forcing.padding(d, [5]), "2 are needed"),
+        (lambda d: teacher_forcing.mask_losses(d, [5]), "2 are needed"),
+        (lambda d: teacher_forcing.exposure(d, [5, 6]), "3 are needed"),
+        (lambda d: teacher_forcing.signal(1), "2 are needed"),
     ],
 )
 def test_texts_too_short_get_one_sentence(tiny_gpt2, call, least):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab import twice
+from gptviz.lab.looking import twice
 
 IDS = [(37 * i + 11) % 50257 for i in range(12)]
 

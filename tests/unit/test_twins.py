@@ -10,9 +10,9 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab import twins
-from gptviz.lab.grammar import DATA, FLOOR, LENGTH, WORDS, verdict
-from gptviz.lab.twins import RECIPE, next_token_losses, pair, train
+from gptviz.lab.teaching import twins
+from gptviz.lab.teaching.grammar import DATA, FLOOR, LENGTH, WORDS, verdict
+from gptviz.lab.teaching.twins import RECIPE, next_token_losses, pair, train
 
 RECORDING = Path(__file__).parents[2] / "assets" / "twins.json"
 
@@ -195,7 +195,7 @@ def test_a_bad_value_is_refused_before_any_work(asked: dict[str, Any], sentence:
 def test_the_recording_comes_from_this_code() -> None:
     """It states how it was made, its verdicts hold, and its first steps come out again."""
     recording = json.loads(RECORDING.read_text(encoding="utf-8"))
-    assert recording["command"] == "python -m gptviz.lab.twins --record assets/twins.json"
+    assert recording["command"] == "python -m gptviz.lab.teaching.twins --record assets/twins.json"
     assert {"python", "torch"} <= set(recording["versions"])
     assert [(run["variant"], run["data"]) for run in recording["runs"]] == list(twins.RECORDED)
     for run in recording["runs"]:

@@ -9,9 +9,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.lab import sampling
-from gptviz.lab.sampling import Settings
-from gptviz.lab.writing import BeamSearch, Loop, Writing, loops
+from gptviz.lab.writing import sampling
+from gptviz.lab.writing.sampling import Settings
+from gptviz.lab.writing.writer import BeamSearch, Loop, Writing, loops
 
 PROMPTS = ["The dog", "When Mary and John went to the store,"]
 

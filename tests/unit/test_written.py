@@ -9,10 +9,10 @@ import torch
 from torch.nn import functional as F
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 
-from gptviz.decoder import rows
+from gptviz.decoder import row_product as rows
 from gptviz.decoder.cache import FIRST_ROOM, GrowingCache, cache_bytes, reserved_bytes
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.written import FAMILIES, WrittenGPT2, WrittenLlama
+from gptviz.decoder.fast_pass import FAMILIES, WrittenGPT2, WrittenLlama
 
 IDS = [(37 * i + 11) % 300 for i in range(40)]
 LLAMA_LIKE = {

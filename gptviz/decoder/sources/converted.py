@@ -14,9 +14,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
-from gptviz.decoder import checkpoint, gguf_llama, wheel
-from gptviz.decoder.catalogue import Model, Wheel
-from gptviz.decoder.progress import Meter, Progress, Report, Unavailable, explain, megabytes
+from gptviz.decoder.sources import checkpoint, gguf_llama, wheel
+from gptviz.decoder.sources.catalogue import Model, Wheel
+from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain, megabytes
 
 FORMAT = 1  # raise it when the conversion changes: older folders are then made anew
 MANIFEST = "manifest.json"

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder, Run
 from gptviz.decoder.errors import UserError
-from gptviz.lab.sampling import entropy
+from gptviz.lab.writing.sampling import entropy
 
 ROWS = 256  # logits rows in memory at once
 

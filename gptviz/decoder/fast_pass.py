@@ -20,7 +20,7 @@ from transformers.activations import NewGELUActivation, SiLUActivation
 from transformers.pytorch_utils import Conv1D
 
 from gptviz.decoder.cache import GrowingCache
-from gptviz.decoder.rows import head_product, row_product
+from gptviz.decoder.row_product import head_product, row_product
 
 Turn = tuple[Tensor, Tensor]  # cosine and signed sine of each position's angles, [T, 1, d_k] each
 Rowwise = Callable[[Tensor], Tensor]  # [T, d] → [T, d]

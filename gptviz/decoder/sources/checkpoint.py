@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gptviz.decoder.progress import Unavailable, explain, megabytes
+from gptviz.decoder.sources.progress import Unavailable, explain, megabytes
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 # Everything the decoder and the tokenizer read; nothing else is fetched, and never a pickle.

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
-from gptviz.decoder.checkpoint import WEIGHTS
-from gptviz.decoder.progress import Meter, Progress, Report, megabytes
+from gptviz.decoder.sources.checkpoint import WEIGHTS
+from gptviz.decoder.sources.progress import Meter, Progress, Report, megabytes
 
 _GLOBAL = {
     "token_embd.weight": "model.embed_tokens.weight",

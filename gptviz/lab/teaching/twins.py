@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.gpt import Config, LongGPT
-from gptviz.lab.grammar import DATA, ID, LENGTH, WORDS, Data, accepts, verdict
+from gptviz.lab.teaching.grammar import DATA, ID, LENGTH, WORDS, Data, accepts, verdict
 
 VARIANTS = {"open": "none", "wrong_way": "wrong_way", "unshifted": "causal"}  # -> the mask of the other twin
 RECORDED = tuple((variant, data) for data in DATA for variant in VARIANTS)
@@ -227,14 +227,14 @@ def record(seed: int = 0) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train the twins in all variants and keep the runs in a file; the page shows them until it is asked to train."""
-    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.twins", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.teaching.twins", description=main.__doc__)
     parser.add_argument("--record", type=Path, required=True, metavar="FILE", help="where to write the runs, as JSON")
     parser.add_argument("--seed", type=int, default=0, help="seed of the start, the data and the writing (default: 0)")
     parser.add_argument("--threads", type=int, default=1, help="threads of torch (default: 1)")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     seed = f" --seed {options.seed}" if options.seed else ""
-    command = f"python -m gptviz.lab.twins --record {options.record.as_posix()}{seed}"
+    command = f"python -m gptviz.lab.teaching.twins --record {options.record.as_posix()}{seed}"
     options.record.write_text(json.dumps({"command": command, **record(options.seed)}) + "\n", encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""Train nano, the small decoder that is bundled with gptviz, on the text of `nano_text`.
+"""Train nano, the small decoder that is bundled with gptviz, on the text of `text`.
 
-    python -m gptviz.lab.nano --seed 0 --out assets/nano
+    python -m gptviz.nano.train --seed 0 --out assets/nano
 
 nano has GPT-2's architecture and GPT-2's vocabulary, of which its text uses about one token in thirty. The softmax
 over the full vocabulary would cost most of the training time, so each step scores the used tokens and a fresh sample
@@ -25,9 +25,9 @@ from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model
 
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.lab.nano_figures import Training, figures
-from gptviz.lab.nano_start import random_tokens, start
-from gptviz.lab.nano_text import stories
+from gptviz.nano.figures import Training, figures
+from gptviz.nano.start import random_tokens, start
+from gptviz.nano.text import stories
 
 CONTEXT = 256
 NOT_SCORED = -100
@@ -212,7 +212,7 @@ def save(model: GPT2LMHeadModel, folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Train, save, load again and write the README of the folder."""
-    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.nano", description="Train the bundled model nano.")
+    parser = argparse.ArgumentParser(prog="python -m gptviz.nano.train", description="Train the bundled model nano.")
     parser.add_argument("--seed", type=int, default=Recipe.seed)
     parser.add_argument("--steps", type=int, default=Recipe.steps)
     parser.add_argument("--threads", type=int, default=2)

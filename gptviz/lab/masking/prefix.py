@@ -4,7 +4,7 @@ Two ways to look. *edit* replaces everything after the prefix; both runs have th
 bit-equal. *truncate* leaves it away; a shorter run rounds differently, so unchanged means within the float noise
 of the dtype. Differences are those of the logits, largest over the vocabulary.
 
-    python -m gptviz.lab.prefix evidence.json      runs a downloaded check again
+    python -m gptviz.lab.masking.prefix evidence.json      runs a downloaded check again
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
-from gptviz.lab import leak
+from gptviz.lab.masking import leak
 
 METHODS = ("edit", "truncate")
 # Float noise of a shorter run, as a share of the largest logit: three times and more what was measured on nano and
@@ -253,6 +253,6 @@ def toy_payload() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    from gptviz.lab.evidence import main
+    from gptviz.lab.masking.evidence import main
 
     sys.exit(main())

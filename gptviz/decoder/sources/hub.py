@@ -14,9 +14,9 @@ from huggingface_hub.errors import GatedRepoError, HFValidationError, Repository
 from huggingface_hub.hf_api import RepoSibling
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from gptviz.decoder import checkpoint, kept
-from gptviz.decoder.catalogue import Model
-from gptviz.decoder.progress import Meter, Progress, Report, Unavailable, explain, megabytes
+from gptviz.decoder.sources import checkpoint, converted
+from gptviz.decoder.sources.catalogue import Model
+from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain, megabytes
 
 PROBE_LIMIT = 2.0  # seconds; the library itself takes 23 to admit that nobody answers
 _FAILURES = (OSError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, RuntimeError)
@@ -122,7 +122,7 @@ def _answers(endpoint: str) -> bool:
 def _caches() -> list[Path]:
     """Where Hub models are looked for: the user's Hub cache, then our own for when that one is read-only."""
     users = os.environ.get("HF_HUB_CACHE") or constants.HF_HUB_CACHE
-    return [Path(users).expanduser(), kept.cache_folder() / "hub"]
+    return [Path(users).expanduser(), converted.cache_folder() / "hub"]
 
 
 def _in_cache(cache: Path, repo: str, name: str) -> Path | None:

@@ -12,8 +12,8 @@ from transformers import DynamicCache
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab import family
-from gptviz.lab.cache_work import TOLERANCE, bytes_per_token
+from gptviz.lab.looking import family
+from gptviz.lab.writing.cache_work import TOLERANCE, bytes_per_token
 
 ELEMENT = {"float32": 4, "bfloat16": 2, "float16": 2}
 MAX_BATCH = 4096

@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from gptviz.decoder import checkpoint
-from gptviz.decoder.catalogue import Wheel
-from gptviz.decoder.progress import Meter, Progress, Report, Unavailable, explain, megabytes
+from gptviz.decoder.sources import checkpoint
+from gptviz.decoder.sources.catalogue import Wheel
+from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain, megabytes
 
 STALL = 120.0  # seconds without a new byte before the download counts as dead
 

@@ -1,0 +1,1 @@
+"""What a model does with a text: heads, layers, parts."""

@@ -1,0 +1,1 @@
+"""The mask taken away, and the checks that find a leak."""

@@ -1,0 +1,1 @@
+"""How a decoder is taught, and what spoils it."""

@@ -1,0 +1,1 @@
+"""From logits to text: choosing, stopping, and what the KV cache saves."""

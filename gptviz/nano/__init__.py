@@ -1,0 +1,1 @@
+"""How the bundled model is made; the app never imports this."""
