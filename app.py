@@ -11,7 +11,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 from transformers.utils.logging import disable_progress_bar
 
 from gptviz.service import Service, Settings
-from gptviz.shell import build, launch_options
+from gptviz.shell import build
 
 
 def flags(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -55,7 +55,6 @@ def main() -> None:
         server_name="0.0.0.0" if on_spaces else chosen.host,
         server_port=int(chosen.port),
         share=chosen.share,
-        **launch_options(),
     )
 
 

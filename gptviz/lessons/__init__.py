@@ -1,7 +1,7 @@
-"""The pages in teaching order. A page module has KEY, TAB, build(service, asked) -> Page and endpoints(service)."""
+"""The pages in story order. A page module has KEY, FIELDS and questions(service)."""
 
 from types import ModuleType
 
-from gptviz.lessons import anatomy, attention, kv_cache, mask, next_token, prefix, training, twins
+from gptviz.lessons import next_token
 
-PAGES: list[ModuleType] = [attention, mask, prefix, twins, next_token, kv_cache, training, anatomy]
+PAGES: list[ModuleType] = [next_token]

@@ -1,282 +1,122 @@
-"""The next-token page: bars under temperature, top-k and top-p, draws, writing, and the logit lens."""
+"""The next-token page: what could come next, and how a choice is made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-import gradio as gr
+from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.looking import logit_lens
-from gptviz.lab.writing import sampling, strategies, writer
+from gptviz.lab.writing import sampling, strategies
 from gptviz.lab.writing.sampling import Settings
-from gptviz.lessons.next_token_values import (
-    MOST_WRITTEN,
-    bars_value,
-    contest_value,
-    guess_value,
-    lens_rows,
-    lens_value,
-    loop_rows,
-    one_string,
-    position_value,
-    shown,
-)
-from gptviz.lessons.page import (
-    Asked,
-    Page,
-    answered,
-    fields,
-    guess,
-    heading,
-    integer,
-    lines,
-    prose,
-    question,
-    sentences,
-    story,
-)
-from gptviz.lessons.writing_endpoints import endpoints
+from gptviz.lessons.fields import Field
+from gptviz.lessons.questions import Question
+from gptviz.lessons.writing_questions import MOST_WRITTEN, public
 from gptviz.service import Service
-from gptviz.widgets import widget
 
-KEY, TAB = "next_token", "Next token"
-COMPARED = 40  # tokens each way of writing starts with, and the guess about loops is answered with
-PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-
-__all__ = ["KEY", "TAB", "build", "endpoints"]
-
-
-def build(service: Service, asked: gr.State) -> Page:
-    """Lay the page out."""
-    words = prose(KEY)
-    question(words)
-    ask = widget("predict", label="Guess before you look", value=guess(words))
-    bars = widget(
-        "next_token",
-        label="Probabilities of the next token",
-        server=[position_server(service), names_server(service)],
+KEY = "next_token"
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("temperature", "float", 1.0, 0, 5),
+        Field("top_k", "int", 0, 0, 1_000_000),
+        Field("top_p", "float", 1.0, 0, 1),
+        Field("order", "choice", "temperature", choices=("temperature", "top_p")),
+        Field("show", "choice", "bars", choices=("bars", "draws", "writing")),
+        Field("seed", "int", 0, 0, sampling.MAX_SEED),
+        Field("new", "int", 24, 1, MOST_WRITTEN),
     )
-    feed = widget("feed", label="", classes="gv-hidden")
-    heading(*_titled(words, "strategies"))
-    loop_guess = widget("predict", label="Guess before you write", value=_loop_question(words))
-    contest = widget("strategies", label="Strategies side by side", value=_contest_start(words))
-    heading(*_titled(words, "lens"))
-    layers = widget("lens", label="Prediction after each layer", server=[lens_server(service)])
-    story(words["story"])
-
-    run = bars.act(
-        sentences(run_on(service)), [asked], [feed], concurrency_limit=4, concurrency_id="writing", **PRIVATE
-    )
-    bars.pick(None, None, None, cancels=[run])
-    compare = contest.act(
-        sentences(side_by_side(service, words)),
-        [asked],
-        [contest],
-        concurrency_limit=4,
-        concurrency_id="writing",
-        **PRIVATE,
-    )
-    contest.pick(None, None, None, cancels=[compare])
-    loop_guess.guess(
-        sentences(loop_answer(service, words)), [asked], [loop_guess], concurrency_limit=4, concurrency_id="writing",
-        **PRIVATE,
-    )  # fmt: skip
-
-    said = {
-        "words": {part: words[part] for part in ("draws", "order", "writing")},
-        "tries": [_try(line) for line in lines(words["try"])],
-    }
-
-    def show(now: Asked) -> dict[Any, Any]:
-        decoder, ids = service.encode(now["text"], now["model"])
-        read = reading(service, decoder, ids)
-        return {
-            bars: {**now, **said, **bars_value(decoder, ids, read)},
-            ask: guess_value(words, read),
-            contest: _contest_start(words),
-            loop_guess: _loop_question(words),
-            layers: {**now, **lens_value(decoder, ids, read)},
-        }
-
-    return Page([bars, ask, contest, loop_guess, layers], show)
+}
+NAMED = 64  # tokens that are sent by name with their probability; enough for the tallest stage
+PLACES = (50, 100, 1_000, 10_000)  # further down the list
 
 
-# What the widgets draw
+def questions(service: Service) -> list[Question]:
+    """What the page asks, and /next_token, /generate, /surprisal."""
 
+    def outlook(text: str, model: str = "") -> dict[str, Any]:
+        """The likeliest tokens with their probability, some further down, and what all the others hold together."""
+        decoder, ids = service.encode(text, model)
+        logits = last_logits(service, decoder, ids)
+        return {"tokens": shown(decoder, ids), "context": decoder.shape.context, **ranked(decoder, logits)}
 
-def reading(service: Service, decoder: Decoder, ids: list[int]) -> logit_lens.Read:
-    """One pass over the text, kept: the last logits, the surprise, the stream."""
-    key = ("reading", decoder.name, tuple(ids))
-    return service.compute(key, lambda: logit_lens.read(decoder, ids), lambda read: read.nbytes)
+    def logits(text: str, model: str = "") -> dict[str, Any]:
+        """All logits [V] of the last position, float32."""
+        decoder, ids = service.encode(text, model)
+        return {"logits": last_logits(service, decoder, ids).float()}
 
+    def names(ids: list[int], model: str = "") -> dict[str, Any]:
+        """The tokens of these ids (at most 2,000)."""
+        if len(ids) > 2_000:
+            raise UserError(f"ids has {len(ids):,} entries; at most 2,000 are named at once.")
+        decoder = service.decoder(model)
+        return {"shown": shown(decoder, ids)}
 
-def position_server(service: Service) -> Any:
-    """What the widget asks after each written token: the logits there, and the loops so far."""
-
-    def position(asked: Any) -> dict[str, Any]:
-        text, model, written = fields(asked, "text", "model", "ids")
-        decoder, ids = service.encode(text, str(model))
-        written = token_ids(written)
-        whole = decoder.check_ids(ids + written)
-        key = ("last", decoder.name, tuple(whole))
-        logits = service.compute(key, lambda: decoder.run(whole, last_only=True).logits[-1], lambda x: x.nbytes)
-        return {**position_value(decoder, logits), "loops": loop_rows(writer.loops(written))}
-
-    return answered(position)
-
-
-def names_server(service: Service) -> Any:
-    """The token objects of any ids: what a draw from the tail needs."""
-
-    def names(asked: Any) -> dict[str, Any]:
-        model, ids = fields(asked, "model", "ids")
-        decoder = service.decoder(str(model))
-        return {"tokens": [t.as_json() for t in decoder.tokenizer.tokens(decoder.check_ids(token_ids(ids, 1000)))]}
-
-    return answered(names)
-
-
-def lens_server(service: Service) -> Any:
-    """The prediction after every layer at one position."""
-
-    def layers(asked: Any) -> dict[str, Any]:
-        text, model, position = fields(asked, "text", "model", "position")
-        decoder, ids = service.encode(text, str(model))
-        read = reading(service, decoder, ids)
-        return lens_rows(decoder, read, integer("position", position))
-
-    return answered(layers)
-
-
-# Writing
-
-
-def run_on(service: Service) -> Any:
-    """Write on from the prompt and what is written already, one token a message, until it stops or is cancelled."""
-
-    def run(now: Asked, event: gr.EventData) -> Iterator[dict[str, Any]]:
-        number, written, wanted, seed, n = fields(event._data, "run", "ids", "settings", "seed", "n")
-        decoder, ids = service.encode(now["text"], now["model"])
-        written = token_ids(written)
-        settings = None if wanted is None else settings_of(wanted)
-        whole = decoder.check_ids(ids + written)
-        texts = strategies.write(
-            decoder,
-            whole,
-            settings,
-            seed=sampling.check_seed(seed),
-            start=len(written),
-            max_new_tokens=at_most(n),
-        )
-        for text in service.stream(texts):
-            yield {
-                "run": number,
-                "state": one_string(
-                    {
-                        "tokens": list(zip(text.ids, shown(decoder, text.ids), text.p, strict=True)),
-                        "loops": loop_rows(writer.loops(written + text.ids)),
-                    }
-                ),
-                "stop": text.stop,
-            }
-
-    return run
-
-
-def side_by_side(service: Service, words: dict[str, str]) -> Any:
-    """Greedy, untouched draws, draws with the page's settings, and beam search, token by token."""
-    said = _contest_start(words)
-
-    def compare(now: Asked, event: gr.EventData) -> Iterator[dict[str, Any]]:
-        wanted, seed, beams, n = fields(event._data, "settings", "seed", "beams", "n")
-        decoder, ids = service.encode(now["text"], now["model"])
-        chosen = [None, Settings(), settings_of(wanted)]
+    def contest(
+        text: str,
+        new: int = 24,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        model: str = "",
+    ) -> Iterator[dict[str, Any]]:
+        """Greedy, untouched draws, draws with these settings, and beam search, one token each at a time."""
+        decoder, ids = service.encode(text, model)
+        if not 1 <= new <= MOST_WRITTEN:
+            raise UserError(f"new is {new}; it must be from 1 to {MOST_WRITTEN}.")
+        ways = [None, Settings(), Settings(temperature, top_k, top_p)]
         states = strategies.contest(
-            decoder,
-            ids,
-            chosen,
-            beams=integer("beams", beams),
-            seed=sampling.check_seed(seed),
-            max_new_tokens=at_most(n),
+            decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), max_new_tokens=new
         )
         for state in service.stream(states):
-            yield {**contest_value(decoder, state, ended=False), **said}
-        yield {**contest_value(decoder, state, ended=True), **said}
+            yield {"texts": [written(decoder, each) for each in state.texts]}
 
-    return compare
-
-
-def loop_answer(service: Service, words: dict[str, str]) -> Any:
-    """Greedy writing, and whether it looped; done only when somebody has guessed."""
-
-    def answer(now: Asked) -> dict[str, Any]:
-        decoder, ids = service.encode(now["text"], now["model"])
-
-        def greedy() -> strategies.Text:
-            texts = strategies.write(decoder, ids, None, seed=0, start=0, max_new_tokens=COMPARED)
-            return list(texts)[-1]
-
-        text = service.compute(("greedy", decoder.name, tuple(ids)), greedy)
-        return {**_loop_question(words), "answer": loop_verdict(words, text)}
-
-    return answer
+    own = [outlook, logits, names]
+    return [
+        *(Question(fn.__name__, fn, public=False) for fn in own),
+        Question("contest", contest, public=False, limit=4),
+        *public(service),
+    ]
 
 
-def loop_verdict(words: dict[str, str], text: strategies.Text) -> dict[str, Any]:
-    """Which option a finished text bears out; none when it ended early without a loop, which decides nothing."""
-    if text.loops:
-        first = text.loops[0]
-        said = words["answer_loop_yes"].format(start=first.start, period=first.period, times=first.times)
-        return {"index": 0, "text": said}
-    decided = text.stop == "length"
-    said = words["answer_loop_no" if decided else f"answer_loop_{text.stop}"]
-    return {"index": 1 if decided else None, "text": said.format(tokens=len(text.ids), asked=COMPARED)}
+def last_logits(service: Service, decoder: Decoder, ids: list[int]) -> Tensor:
+    """The logits [V] of the last position."""
+    key = ("last", decoder.name, tuple(ids))
+    return service.compute(key, lambda: decoder.run(ids, last_only=True).logits[-1], lambda x: x.nbytes)
 
 
-# Checks of what the browser sends
+def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
+    """The first NAMED tokens by rank, a few places further down, and the vocabulary's size."""
+    found = sampling.stages(logits, Settings())
+    order, p = found.order, found.raw
+    top = order[:NAMED]
+    places = [place for place in PLACES if NAMED < place < len(order)] + [len(order)]
+    below = [{"place": place, "shown": shown(decoder, [int(order[place - 1])])[0], "p": float(p[order[place - 1]])}
+             for place in places]  # fmt: skip
+    return {
+        "vocabulary": len(order),
+        "ids": top.tolist(),
+        "shown": shown(decoder, top.tolist()),
+        "p": p[top].tolist(),
+        "below": below,
+        "entropy": sampling.entropy(p),
+    }
 
 
-def settings_of(wanted: Any) -> Settings:
-    """Settings from the page's own object. UserError for anything else."""
-    return Settings(*fields(wanted, "temperature", "topK", "topP", "topPFirst"))
+def written(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
+    """One continuation as the page draws it."""
+    return {
+        "shown": shown(decoder, text.ids),
+        "p": text.p,
+        "stop": text.stop,
+        "loops": [[loop.start, loop.stop, loop.period, loop.times] for loop in text.loops],
+    }
 
 
-def token_ids(ids: Any, most: int = 100_000) -> list[int]:
-    """A list of whole numbers from a client. UserError for anything else."""
-    if not isinstance(ids, list) or len(ids) > most:
-        raise UserError(f"ids must be a list of at most {most:,} token ids.")
-    return [integer("id", id) for id in ids]
+def shown(decoder: Decoder, ids: list[int]) -> list[str]:
+    """The tokens in a form that a reader can see."""
+    return [token.shown for token in decoder.tokenizer.tokens(ids)]
 
-
-def at_most(n: Any) -> int:
-    """How many tokens to write. UserError above what the page writes in one go."""
-    n = integer("number of tokens", n)
-    if not 1 <= n <= MOST_WRITTEN:
-        raise UserError(f"number of tokens is {n}; it must be from 1 to {MOST_WRITTEN}.")
-    return n
-
-
-# Small things
-
-
-def _titled(words: dict[str, str], part: str) -> tuple[str, str]:
-    """A heading's title and sentence: the part's first line and the rest."""
-    title, _, sentence = words[part].partition("\n")
-    return title, sentence.strip()
-
-
-def _loop_question(words: dict[str, str]) -> dict[str, Any]:
-    values = guess(words, "guess_loop")
-    return {**values, "question": values["question"].format(tokens=COMPARED)}
-
-
-def _contest_start(words: dict[str, str]) -> dict[str, Any]:
-    return {"words": words["beam"], "tokens": COMPARED}
-
-
-def _try(line: str) -> list[Any]:
-    sentence, numbers = line.rsplit(" | ", 1)
-    return [sentence, *map(float, numbers.split())]

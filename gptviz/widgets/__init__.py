@@ -1,54 +1,39 @@
-"""What the browser draws itself: each widget is a short .py beside its .js and .css."""
+"""What the browser draws: ES modules in rooms, `kit/` for what all share and a folder a page; styles beside them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import gradio as gr
-
-HERE = Path(__file__).parent
-STYLE = HERE.parent / "style.css"
-
-
-def widget(
-    name: str,
-    *,
-    label: str,
-    server: Sequence[Callable[..., Any]] = (),
-    classes: str = "",
-    fixed: dict[str, Any] | None = None,
-    **props: Any,
-) -> gr.HTML:
-    """A gr.HTML whose template is constant and whose drawing is `NAME.js`.
-
-    The file registers `gptviz.mount.NAME = function (root, io) { … return draw }`; `draw(value)` is called with
-    the component's value, at once and whenever Python sets a new one. `label` names it to a screen reader;
-    `server` functions are reached as `io.server.NAME(...)`; `fixed` is what never changes, such as prose: `io.fixed`.
-    """
-    constant = json.dumps({"label": label, **(fixed or {})})  # props of a tab that opens later do not arrive
-    return gr.HTML(
-        html_template='<div class="gv-widget"></div>',
-        # The names in quotes in the comment are the events Python may listen to.
-        js_on_load=f"gptviz.start('{name}', element, props, trigger, watch, "
-        f"typeof server === 'undefined' ? null : server, {constant}); /* 'pick' 'guess' 'act' */",
-        server_functions=list(server) or None,
-        elem_classes=["gv-w", f"gv-w-{name}", *classes.split()],
-        label=label,
-        apply_default_css=False,
-        **props,
-    )
+WIDGETS = Path(__file__).parent
+# Gradio calls this with the component's element; the page's own script may be there before it or after it.
+BOOT = """
+(window.gptviz ??= {}).host = element.querySelector(".gv-host");
+window.dispatchEvent(new Event("gptviz-host"));
+"""
+LATIN_EXTENDED = "U+0100-02FF, U+1E00-1EFF, U+2C60-2C7F, U+A720-A7FF"
 
 
-def script() -> str:
-    """All the drawing code as one inline script for the page's head, base first."""
-    files = [HERE / "base.js", *sorted(p for p in HERE.glob("*.js") if p.name != "base.js")]
-    return "\n".join(f"// {p.name}\n{p.read_text(encoding='utf-8')}" for p in files)
+def scripts() -> list[str]:
+    """The addresses of what every page needs, to be fetched ahead: the kit."""
+    return [f"widgets/kit/{p.name}" for p in sorted((WIDGETS / "kit").glob("*.js"))]
 
 
 def style() -> str:
-    """The stylesheet of tokens and every widget's own rules."""
-    files = [STYLE, *sorted(HERE.glob("*.css"))]
-    return "\n".join(p.read_text(encoding="utf-8") for p in files)
+    """All stylesheets as one: the kit's first, its tokens before everything."""
+    kit = sorted((WIDGETS / "kit").glob("*.css"), key=lambda p: (p.name != "tokens.css", p.name))
+    pages = sorted(p for p in WIDGETS.glob("*/*.css") if p.parent.name != "kit")
+    return "\n".join(p.read_text(encoding="utf-8") for p in [*kit, *pages])
+
+
+def fonts(folder: Path) -> str:
+    """@font-face rules for the bundled fonts, their addresses relative to the stylesheet."""
+    return "".join(_face(path) for path in sorted(folder.glob("*.woff2")))
+
+
+def _face(path: Path) -> str:
+    family, subset, weight, slope = path.stem.removeprefix("ibm-plex-").replace("latin-ext", "latinext").split("-")
+    reach = f"unicode-range: {LATIN_EXTENDED};" if subset == "latinext" else ""
+    return (
+        f'@font-face {{ font-family: "Plex {family.capitalize()}"; font-weight: {weight}; font-style: {slope}; '
+        f'font-display: swap; src: url("fonts/{path.name}") format("woff2"); {reach} }}'
+    )

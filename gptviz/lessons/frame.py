@@ -1,0 +1,82 @@
+"""What the frame of every page needs: models, tokens, examples, and the manifest that the browser reads first."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gptviz.lessons import PAGES
+from gptviz.lessons.questions import Question
+from gptviz.lessons.steps import LESSONS, Step, read
+from gptviz.service import Service
+
+LANGUAGES = ("en",)
+
+
+def questions(service: Service) -> list[Question]:
+    """/models, /tokenize, and how the loading stands."""
+
+    def models() -> list[dict[str, Any]]:
+        """The models that are ready, the default first."""
+        return service.models()
+
+    def tokenize(text: str, model: str = "") -> dict[str, Any]:
+        """The text's tokens as the model reads them."""
+        return service.tokens(text, model)
+
+    def status() -> dict[str, Any]:
+        """The models, and how the loading of the larger one stands."""
+        now = service.status
+        return {
+            "models": service.models(),
+            "loading": now.loading,
+            "sentence": now.sentence,
+            "fraction": now.fraction,
+            "notes": now.notes,
+        }
+
+    return [Question("models", models), Question("tokenize", tokenize), Question("status", status, public=False)]
+
+
+def manifest(language: str) -> dict[str, Any]:
+    """Pages with their fields and steps, words, examples: everything the page says before it asks anything."""
+    return {
+        "language": language,
+        "pages": [_page(page, language) for page in PAGES],
+        "words": bundle(language),
+        "examples": examples(language),
+    }
+
+
+def _page(page: Any, language: str) -> dict[str, Any]:
+    story = read(page.KEY, page.FIELDS, language)
+    return {
+        "key": page.KEY,
+        "tab": story.tab,
+        "question": story.question,
+        "prompted": getattr(page, "PROMPTED", True),
+        "fields": {name: field.as_json() for name, field in page.FIELDS.items()},
+        "steps": [_step(step) for step in story.steps],
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {**asdict(step)}
+
+
+def examples(language: str) -> list[dict[str, str]]:
+    """Prompts worth a look: name, text, why."""
+    lines = (Path(LESSONS) / language / "examples.md").read_text(encoding="utf-8").splitlines()
+    rows = [[part.strip() for part in line[2:].split(" | ")] for line in lines if line.startswith("- ")]
+    return [{"name": name, "text": text.replace("\\n", "\n"), "why": why} for name, text, why in rows]
+
+
+def bundle(language: str) -> dict[str, Any]:
+    """All short sentences by key."""
+    out: dict[str, Any] = {}
+    for path in sorted((LESSONS / language / "words").glob("*.toml")):
+        for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            out[f"{path.stem}.{key}"] = value
+    return out

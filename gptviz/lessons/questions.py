@@ -1,0 +1,174 @@
+"""What may be asked: one typed description of each question serves the endpoint, the page and the checks."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import gradio as gr
+from gradio.events import api as gradio_api
+
+from gptviz.decoder.errors import UserError, brief
+from gptviz.service.wire import as_json
+
+LARGEST = 2**53  # above it a float, and so a browser, no longer holds every whole number
+NO_LAYERS: list[int] = []  # the default of `open_layers`; never changed
+
+
+@dataclass(frozen=True)
+class Question:
+    """A function with typed parameters that the page may ask, and programs too where it is `public`.
+
+    A generator function streams its values. `limit` bounds how many may run at once (None: no bound).
+    """
+
+    name: str
+    fn: Callable[..., Any]
+    public: bool = True
+    limit: int | None = None
+    _hints: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._hints.update(get_type_hints(self.fn))
+
+    @property
+    def streams(self) -> bool:
+        """True when the answer comes in several values, the last of which is the whole."""
+        return inspect.isgeneratorfunction(self.fn)
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.fn)
+
+    def checked(self, given: Any) -> dict[str, Any]:
+        """The arguments, each of the type that the signature states. UserError for a missing, unknown or wrong one."""
+        if not isinstance(given, dict):
+            raise UserError(f"The question {self.name} takes an object with its arguments.")
+        known = self.signature.parameters
+        for name in given:
+            if name not in known:
+                raise UserError(f'"{brief(name)}" is no argument of {self.name}; it takes {", ".join(known)}.')
+        for name, parameter in known.items():
+            if name not in given and parameter.default is inspect.Parameter.empty:
+                raise UserError(f"{name} is missing; {self.name} needs it.")
+        return {name: argument(name, value, self._hints.get(name, Any)) for name, value in given.items()}
+
+    def ask(self, given: Any) -> Any:
+        """The answer, or an iterator of answers. UserError for bad arguments."""
+        return self.fn(**self.checked(given))
+
+
+def register(question: Question) -> None:
+    """Make a public question an endpoint of the running app; every error a user can cause is one sentence."""
+    parameters = list(question.signature.parameters)
+
+    def given(args: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(parameters, args, strict=False))
+
+    if question.streams:
+
+        @functools.wraps(question.fn)
+        def call(*args: Any) -> Any:
+            with sentences():
+                for value in question.ask(given(args)):
+                    yield as_json(value)
+    else:
+
+        @functools.wraps(question.fn)
+        def call(*args: Any) -> Any:
+            with sentences():
+                return as_json(question.ask(given(args)))
+
+    gradio_api(call, api_name=question.name, concurrency_limit=question.limit, concurrency_id=f"api-{question.name}")
+
+
+class sentences:  # noqa: N801 - reads as a statement: `with sentences():`
+    """Turns a UserError into the one sentence that a client of Gradio sees."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, UserError):
+            raise gr.Error(str(error), print_exception=False) from error
+
+
+# Arguments
+
+
+def argument(name: str, value: Any, hint: Any) -> Any:
+    """One argument, of the type its signature states. UserError for any other."""
+    origin = get_origin(hint)
+    if hint in (Any, inspect.Parameter.empty):
+        return value
+    if origin in (Union, types.UnionType):
+        rest = [h for h in get_args(hint) if h is not type(None)]
+        return None if value is None else argument(name, value, rest[0])
+    if origin is Literal:
+        return _choice(name, value, get_args(hint))
+    if origin is list:
+        if not isinstance(value, list):
+            raise UserError(f"{name} is {quoted(value)}; it must be a list.")
+        return [argument(f"an item of {name}", item, get_args(hint)[0]) for item in value]
+    return _PLAIN[hint](name, value)
+
+
+def _choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    if not isinstance(value, type(allowed[0])) or value not in allowed:
+        raise UserError(f"{name} is {quoted(value)}; it must be one of {', '.join(map(str, allowed))}.")
+    return value
+
+
+def integer(name: str, value: Any) -> int:
+    """A whole number from a client. UserError for anything else."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+    if not fits or value != int(value):
+        raise UserError(
+            f"{name} is {quoted(value)}; it must be a whole number{' of at most 16 digits' * _huge(value)}."
+        )
+    return int(value)
+
+
+def _number(name: str, value: Any) -> float:
+    if value in ("nan", "inf", "-inf"):  # as a JSON client has to write these numbers
+        raise UserError(f"{name} is {value}; it must be a finite number.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or _huge(value):
+        raise UserError(f"{name} is {quoted(value)}; it must be a number.")
+    if not math.isfinite(value):
+        raise UserError(f"{name} is {value}; it must be a finite number.")
+    return value
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise UserError(f"{name} is {quoted(value)}; it must be a string.")
+    return value
+
+
+def _truth(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise UserError(f"{name} is {quoted(value)}; it must be true or false.")
+    return value
+
+
+_PLAIN: dict[Any, Callable[[str, Any], Any]] = {int: integer, float: _number, str: _text, bool: _truth}
+
+
+def quoted(value: Any) -> str:
+    """A value as an error sentence repeats it: strings in quotes, nothing longer than a line."""
+    if _huge(value):
+        return "a number of more than 16 digits"
+    return f'"{brief(value)}"' if isinstance(value, str) else brief(repr(value))
+
+
+def _huge(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > LARGEST
+
+
+def streamed(value: Any) -> Iterator[Any]:
+    """The values of an answer, one or several."""
+    yield from value if isinstance(value, Iterator) else (value,)

@@ -1,0 +1,97 @@
+// Questions to the server. An answer is kept while its arguments can come back; a long one streams and can be left.
+import { unpacked } from "./dom.js";
+import { text } from "./words.js";
+
+export const BASE = new URL("../../../../", import.meta.url); // this file is static/HASH/widgets/kit/ask.js
+const KEPT = 40; // answers; a page needs a handful a prompt
+
+/** A sentence for the reader, from the server or about it. */
+export class Sentence extends Error {}
+/** What a recorded source throws for a question it has no answer to. */
+export class NotRecorded extends Error {}
+
+/** @type {Map<string, Promise<any>>} */
+const kept = new Map();
+
+/** @param {string} name @param {Record<string, any>} args */
+export const key = (name, args) =>
+  `${name} ${JSON.stringify(Object.fromEntries(Object.entries(args).sort(([a], [b]) => (a < b ? -1 : 1))))}`;
+
+/**
+ * The answer to a question.
+ * @param {string} name
+ * @param {Record<string, any>} [args]
+ * @param {{ fresh?: boolean }} [options] fresh: never from what is kept, for answers that change
+ */
+export function ask(name, args = {}, { fresh = false } = {}) {
+  if (fresh) return post(name, args).then(read);
+  const id = key(name, args);
+  let answer = kept.get(id);
+  if (!answer) {
+    answer = post(name, args).then(read);
+    answer.catch(() => kept.delete(id));
+    kept.set(id, answer);
+    if (kept.size > KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
+  }
+  return answer;
+}
+
+/**
+ * A long answer: every value as it comes, until the last. Leaving it (the signal) frees the server's work.
+ * @param {string} name
+ * @param {Record<string, any>} args
+ * @param {(value: any) => void} take
+ * @param {AbortSignal} signal
+ */
+export async function stream(name, args, take, signal) {
+  const response = await post(name, args, signal);
+  if (!response.ok || !response.body) return void (await read(response));
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    const lines = (rest + (value || "")).split("\n");
+    rest = lines.pop() || "";
+    for (const line of lines) {
+      const answer = unpacked(JSON.parse(line));
+      if (answer && answer.error) throw new Sentence(answer.error);
+      take(answer);
+    }
+    if (done) return;
+  }
+}
+
+/** @param {string} name @param {Record<string, any>} args @param {AbortSignal} [signal] */
+async function post(name, args, signal) {
+  try {
+    return await fetch(new URL(`ask/${name}`, BASE), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(args),
+      signal,
+    });
+  } catch (error) {
+    if (signal && signal.aborted) throw error;
+    throw new Sentence(text("frame.no_server"));
+  }
+}
+
+/** @param {Response} response */
+async function read(response) {
+  const answer = await response.json().catch(() => ({ error: text("frame.no_server") }));
+  if (!response.ok) throw new Sentence((answer && answer.error) || text("frame.no_server"));
+  return unpacked(answer);
+}
+
+/**
+ * Recorded answers of one model to the first prompt, by the same questions; null where none were made.
+ * @param {string} model
+ */
+export function recorded(model) {
+  if (!/^[\w.-]{1,80}$/.test(model)) return Promise.resolve(null);
+  const address = new URL(`../../recorded/${model}.json`, import.meta.url);
+  return fetch(address).then(
+    (response) => (response.ok ? response.json() : null),
+    () => null,
+  );
+}

@@ -1,0 +1,95 @@
+// Colours come from the stylesheet's tokens, so that light and dark are one place; labels take ink or paper by contrast.
+
+/** @type {Map<string, number[]>} */
+const known = new Map();
+/** @type {Set<() => void>} */
+const listeners = new Set();
+
+/**
+ * A token such as "--key" as [r, g, b].
+ * @param {string} name
+ */
+export function rgb(name) {
+  let found = known.get(name);
+  if (!found) {
+    const hex = getComputedStyle(document.body).getPropertyValue(name).trim().replace("#", "");
+    const full = hex.length === 3 ? [...hex].map((c) => c + c).join("") : hex;
+    found = [0, 2, 4].map((i) => parseInt(full.slice(i, i + 2), 16) || 0);
+    known.set(name, found);
+  }
+  return found;
+}
+
+/**
+ * A colour between two tokens; t from 0 to 1.
+ * @param {string} from
+ * @param {string} to
+ * @param {number} t
+ */
+export function mix(from, to, t) {
+  return `rgb(${between(from, to, t).join(",")})`;
+}
+
+/** @param {string} from @param {string} to @param {number} t */
+function between(from, to, t) {
+  const a = rgb(from);
+  const b = rgb(to);
+  return a.map((v, i) => Math.round(v + (b[i] - v) * Math.min(1, Math.max(0, t))));
+}
+
+/**
+ * 256 steps between two tokens, one Uint32 a pixel (little-endian RGBA), for ImageData.
+ * @param {string} from
+ * @param {string} to
+ */
+export function ramp(from, to) {
+  const out = new Uint32Array(256);
+  for (let i = 0; i < 256; i++) {
+    const [r, g, b] = between(from, to, i / 255);
+    out[i] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  }
+  return out;
+}
+
+/**
+ * Ink or paper, whichever contrasts more with the mix of two tokens.
+ * @param {string} from
+ * @param {string} to
+ * @param {number} t
+ */
+export function label(from, to, t) {
+  const ground = luminance(between(from, to, t));
+  const ink = contrast(luminance(rgb("--ink")), ground);
+  return ink >= contrast(luminance(rgb("--card")), ground) ? css("--ink") : css("--card");
+}
+
+/** @param {string} name */
+export const css = (name) => `rgb(${rgb(name).join(",")})`;
+
+/** @param {number} a @param {number} b */
+export const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+
+/** @param {number[]} colour */
+export function luminance(colour) {
+  const [r, g, b] = colour.map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/**
+ * Call when the theme has changed, and everything drawn on a canvas must be drawn again.
+ * @param {() => void} listener
+ */
+export function onTheme(listener) {
+  listeners.add(listener);
+}
+
+export function watchTheme() {
+  let dark = document.body.classList.contains("dark");
+  new MutationObserver(() => {
+    const now = document.body.classList.contains("dark");
+    if (now === dark) return;
+    dark = now;
+    known.clear();
+    listeners.forEach((listener) => listener());
+  }).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+}

@@ -1,0 +1,137 @@
+// The entry: builds the frame, the stage and the steps, and puts them where Gradio has made room.
+import { App } from "./app.js";
+import { BASE, ask } from "./ask.js";
+import { onTheme, watchTheme } from "./colour.js";
+import { el, unpacked } from "./dom.js";
+import { createFrame } from "./frame.js";
+import { watchMenus } from "./menus.js";
+import { createStage } from "./stage.js";
+import { createSteps } from "./steps.js";
+import { setWords, text } from "./words.js";
+
+const here = /** @type {any} */ (window);
+here.gptviz ??= {};
+
+async function start() {
+  const query = new URLSearchParams(location.search);
+  const language = "en";
+  const address = new URL(`../../manifest-${language}.json`, import.meta.url);
+  const [manifest, status] = await Promise.all([
+    fetch(address).then((response) => response.json()),
+    ask("status", {}, { fresh: true }).catch(() => null),
+  ]);
+  setWords(manifest.words, manifest.language);
+  const root = el("div", { class: "gv-app" });
+  const app = new App(manifest, root);
+  app.status = status;
+  build(app);
+  place(root);
+  document.documentElement.lang = manifest.language;
+  const theme = query.get("theme");
+  if (theme) document.body.classList.toggle("dark", theme === "dark");
+  else if (!query.get("__theme")) darkAsSystem();
+  watchTheme();
+  app.open(location.search);
+  here.gptviz.app = app;
+  if (!status || status.loading) setTimeout(() => app.poll(), 1000);
+}
+
+/** @param {App} app */
+function build(app) {
+  const stage = createStage();
+  const steps = createSteps(app);
+  const frame = createFrame(app);
+  const notice = el("div", { class: "gv-notice", role: "status", hidden: true });
+  let timer = 0;
+  app.parts = {
+    stage,
+    steps,
+    frame,
+    unpacked,
+    ask,
+    notice(/** @type {string} */ words) {
+      notice.textContent = words;
+      notice.hidden = false;
+      clearTimeout(timer);
+      timer = window.setTimeout(() => (notice.hidden = true), 6000);
+    },
+    dress() {
+      for (const name of ["present", "embed"]) app.root.classList.toggle(`gv-${name}`, app.view[name] === "1");
+      app.root.dataset.page = app.state.page;
+    },
+  };
+  const skip = el("a", { class: "gv-skip", href: "#gv-stage", onclick: (/** @type {Event} */ e) => jump(e, stage) }, text("frame.skip"));
+  const page = el("main", { class: "gv-main-page" }, stage.root, steps.root);
+  app.root.append(skip, frame.root, page, notice);
+  listen(app, stage);
+}
+
+/** @param {Event} event @param {import("./stage.js").Stage} stage */
+function jump(event, stage) {
+  event.preventDefault();
+  stage.root.focus();
+}
+
+/** @param {App} app @param {import("./stage.js").Stage} stage */
+function listen(app, stage) {
+  watchMenus();
+  window.addEventListener("popstate", () => app.open(location.search));
+  document.addEventListener("keydown", (event) => keys(app, event));
+  app.root.addEventListener("click", (event) => {
+    const link = /** @type {HTMLElement} */ (event.target).closest?.("[data-state]");
+    if (link) app.setFromText(/** @type {HTMLElement} */ (link).dataset.state || "");
+  });
+  const redraw = () => {
+    const picture = app.picture();
+    if (picture && picture.resize) picture.resize();
+  };
+  onTheme(redraw);
+  let width = 0;
+  let height = 0;
+  new ResizeObserver(() => {
+    const size = stage.size();
+    if (size.width === width && size.height === height) return;
+    ({ width, height } = size);
+    requestAnimationFrame(redraw);
+    tellHost(app);
+  }).observe(stage.fig);
+  document.fonts?.ready.then(redraw);
+}
+
+/** Arrow keys step where no picture and no field has the focus. @param {App} app @param {KeyboardEvent} event */
+function keys(app, event) {
+  const at = /** @type {HTMLElement} */ (document.activeElement);
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const free = !at || at === document.body || app.parts.steps.root.contains(at) || at.id === "gv-stage";
+  if (event.key === "Escape" && app.view.present) return app.look("present", "");
+  if (!free) return;
+  if (event.key === "ArrowRight") app.move(1);
+  else if (event.key === "ArrowLeft") app.move(-1);
+  else if (event.key.toLowerCase() === "p") app.look("present", app.view.present ? "" : "1");
+}
+
+/** An embedded page tells its height to the page around it. @param {App} app */
+function tellHost(app) {
+  if (app.view.embed === "1" && window.parent !== window) {
+    window.parent.postMessage({ gptviz: { height: document.documentElement.scrollHeight } }, "*");
+  }
+}
+
+/** Into Gradio's component as soon as it is there; until then straight into the body. @param {HTMLElement} root */
+function place(root) {
+  const move = () => {
+    if (here.gptviz.host) here.gptviz.host.append(root);
+  };
+  if (here.gptviz.host) return move();
+  document.body.append(root);
+  window.addEventListener("gptviz-host", move, { once: true });
+}
+
+function darkAsSystem() {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  document.body.classList.toggle("dark", dark);
+}
+
+if (document.body) start();
+else addEventListener("DOMContentLoaded", start);
+export { BASE };
