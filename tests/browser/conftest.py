@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -12,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.service import Service
-from gptviz.shell import build, launch_options
+from gptviz.shell import build
 
 FLAGS = [
     "--no-sandbox",
@@ -45,10 +46,10 @@ def service(nano: Decoder) -> Service:
 @pytest.fixture(scope="session")
 def url(service: Service) -> Iterator[str]:
     """The address of the running app."""
-    demo = build(service)
-    _, address, _ = demo.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True, **launch_options())
+    app = build(service)
+    _, address, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     yield address
-    demo.close()
+    app.demo.close()
 
 
 @pytest.fixture(scope="session")
@@ -63,13 +64,16 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """`open_page(key, prompt="", width=1280, dark=False)` opens a page of the app and waits until it is drawn.
+    """`open_page("mask", step=2, width=390, dark=True, **address)` opens a page and waits until its live picture is drawn.
 
-    Errors of the page and requests to other hosts fail the test at its end.
+    Errors of the page, in its console too, and requests to other hosts fail the test at its end. `drawn=False` does not
+    wait for the picture.
     """
     contexts, trouble = [], []
 
-    def opener(key: str = "", prompt: str = "", width: int = 1280, dark: bool = False, height: int = 900) -> Page:
+    def opener(
+        lesson: str = "", *, width: int = 1280, height: int = 800, dark: bool = False, drawn: bool = True, **address: Any
+    ) -> Page:
         context = chromium.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
@@ -79,24 +83,20 @@ def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: trouble.append(f"page error: {error}"))
-        page.on(
-            "console",
-            lambda message: trouble.append(f"console: {message.text}") if "watch callback" in message.text else None,
-        )
-        page.on(
-            "request",
-            lambda request: (
-                None
-                if request.url.startswith((url.rstrip("/"), "data:", "blob:"))
-                else trouble.append(f"request to another host: {request.url}")
-            ),
-        )
-        asked = {name: value for name, value in (("lesson", key), ("prompt", prompt)) if value}
+        page.on("console", lambda said: trouble.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("request", lambda request: _elsewhere(request.url, url, trouble))
+        asked = {name: value for name, value in ({"lesson": lesson} | address).items() if value != ""}
         page.goto(url + ("?" + urlencode(asked) if asked else ""))
-        page.wait_for_selector(".gv-strip")
+        if drawn:
+            page.wait_for_selector(".gv-app[data-shown$=live]")
         return page
 
     yield opener
     for context in contexts:
         context.close()
     assert trouble == []
+
+
+def _elsewhere(asked: str, url: str, trouble: list[str]) -> None:
+    if not asked.startswith((url.rstrip("/"), "data:", "blob:")):
+        trouble.append(f"request to another host: {asked}")

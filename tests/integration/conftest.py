@@ -9,7 +9,7 @@ from gradio_client import Client
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.service import Service
-from gptviz.shell import build, launch_options
+from gptviz.shell import build
 
 
 @pytest.fixture(scope="session")
@@ -17,10 +17,10 @@ def api_url(nano: Decoder) -> Iterator[str]:
     """The address of an app with the bundled model only."""
     service = Service()
     service.add(nano)
-    demo = build(service)
-    _, address, _ = demo.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True, **launch_options())
+    app = build(service)
+    _, address, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     yield address
-    demo.close()
+    app.demo.close()
 
 
 @pytest.fixture(scope="session")

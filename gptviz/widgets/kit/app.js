@@ -223,6 +223,7 @@ export class App {
   draw() {
     this.steps_.add(`${this.state.page}/${this.state.step}`);
     this.parts.dress();
+    this.facts({ told: !this.pending() });
     this.parts.frame.draw();
     this.parts.steps.draw();
     this.parts.stage.title(this.page().steps[this.state.step - 1].title);
@@ -285,6 +286,7 @@ export class App {
     stage.fail("");
     stage.recorded(isRecorded);
     stage.table(this.view.table && picture.table ? picture.table() : null);
+    this.facts({ told: !this.pending() });
     this.parts.steps.prose();
     this.root.dataset.shown = `${this.state.page}/${this.state.step}/${isRecorded ? "recorded" : "live"}`;
   }

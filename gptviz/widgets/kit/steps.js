@@ -31,7 +31,11 @@ export function createSteps(app) {
     next.textContent = last && after ? text("frame.next_page", { page: after.tab }) : text("frame.next");
     next.disabled = last && after === null;
     prose();
-    if (list.scrollWidth > list.clientWidth) items[now - 1].scrollIntoView({ block: "nearest", inline: "center" });
+    requestAnimationFrame(() => {
+      const item = items[now - 1];
+      if (list.scrollWidth > list.clientWidth) list.scrollLeft = item.offsetLeft - list.offsetLeft - 11;
+      else list.scrollTop = Math.max(0, item.offsetTop - list.offsetTop - list.clientHeight + item.offsetHeight);
+    });
   }
 
   /** @param {any} step @param {number} number @param {number} now */
