@@ -43,12 +43,12 @@ class Files:
         self._files: dict[str, File] = {}
 
     def add(self, path: str, data: bytes) -> None:
-        """Serve these bytes at `static/HASH/path`."""
+        """Serve these bytes at `gv/HASH/path`."""
         media = MODULE if path.endswith(".js") else mimetypes.guess_type(path)[0] or "application/octet-stream"
         self._files[path] = File(data, media, path.endswith(PACKED))
 
     def add_folder(self, folder: Path, under: str, *endings: str) -> list[str]:
-        """Serve a folder's files with these endings; returns their paths below `static/HASH/`."""
+        """Serve a folder's files with these endings; returns their paths below `gv/HASH/`."""
         found = [p for p in sorted(folder.rglob("*")) if p.is_file() and p.name.endswith(endings)]
         paths = [f"{under}/{p.relative_to(folder).as_posix()}" for p in found]
         for path, file in zip(paths, found, strict=True):
@@ -65,10 +65,10 @@ class Files:
 
     def address(self, path: str) -> str:
         """The file's address, relative to the page, so that the app also works below a path."""
-        return f"static/{self.hash}/{path}"
+        return f"gv/{self.hash}/{path}"
 
     def route(self) -> Route:
-        return Route("/static/{hash}/{path:path}", self.answer, methods=["GET", "HEAD"])
+        return Route("/gv/{hash}/{path:path}", self.answer, methods=["GET", "HEAD"])
 
     async def answer(self, request: Request) -> Response:
         """The file, packed as the browser likes it; 404 for an address of another version or no file at all."""
