@@ -15,6 +15,7 @@ from gptviz.lessons.questions import Question, register
 from gptviz.service import Service
 from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
+from gptviz.web.document import Document
 from gptviz.web.static import Files
 from gptviz.widgets import BOOT, WIDGETS, fonts, scripts, style
 
@@ -65,7 +66,6 @@ def static_files() -> Files:
 def launch_options(app: App) -> dict[str, Any]:
     """What `launch()` needs so that the page looks right, asks no other host for anything, and stays bounded."""
     return {
-        "head": _head(app.files),
         "theme": gr.themes.Base(font=gr.themes.Font("Plex Sans"), font_mono=gr.themes.Font("Plex Mono")),
         "footer_links": ["api", "settings"],
         "run_history": False,  # it would keep prompts in the browser of a shared computer
@@ -75,7 +75,7 @@ def launch_options(app: App) -> dict[str, Any]:
         "strict_cors": True,
         "state_session_capacity": SESSIONS,
         "app_kwargs": {
-            "middleware": [Middleware(BodyLimit, limit=MAX_BODY)],
+            "middleware": [Middleware(BodyLimit, limit=MAX_BODY), Middleware(Document, head=_head(app.files))],
             "routes": [app.files.route(), Asked(app.questions).route()],
         },
     }

@@ -70,7 +70,11 @@ def public(service: Service) -> list[Question]:
         tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
         return {"tokens": tokens, "nats": found.nats, "loss": found.loss, "perplexity": found.perplexity}
 
-    return [Question("next_token", next_token), Question("generate", generate, limit=4), Question("surprisal", surprisal)]
+    return [
+        Question("next_token", next_token),
+        Question("generate", generate, limit=4),
+        Question("surprisal", surprisal),
+    ]
 
 
 def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[str, Any]:

@@ -211,6 +211,12 @@ export class App {
     this.write(false);
   }
 
+  /** Gradio's page about the endpoints. @param {Event} event */
+  api(event) {
+    event.preventDefault();
+    location.assign(`${location.pathname}?view=api`);
+  }
+
   copyLink() {
     const done = () => this.parts.notice(text("frame.copied"));
     const failed = () => this.parts.notice(location.href);

@@ -14,6 +14,7 @@ here.gptviz ??= {};
 
 async function start() {
   const query = new URLSearchParams(location.search);
+  if (query.get("view")) return; // Gradio's own page about the endpoints
   const language = "en";
   const address = new URL(`../../manifest-${language}.json`, import.meta.url);
   const [manifest, status] = await Promise.all([
