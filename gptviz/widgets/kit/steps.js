@@ -1,6 +1,6 @@
 // The steps beside the stage: contents, story and remote control in one. A step may first ask for a guess.
 import { el, fill } from "./dom.js";
-import { phraseOf, text } from "./words.js";
+import { render, text } from "./words.js";
 
 /**
  * @param {any} app
@@ -56,7 +56,7 @@ export function createSteps(app) {
     const step = app.page().steps[app.state.step - 1];
     const paragraphs = step.body.filter((/** @type {string} */ p) => holds(p, app.known));
     const nodes = paragraphs.map((/** @type {string} */ p) =>
-      el("p", null, ...phraseOf(p.replace(CONDITION, ""), app.known)),
+      el("p", null, ...said(p.replace(CONDITION, ""), app.known)),
     );
     fill(body, ...nodes, step.guess && app.guesses() ? guess(step.guess) : null);
   }
@@ -64,7 +64,7 @@ export function createSteps(app) {
   /** @param {any} asked */
   function guess(asked) {
     const given = app.guessed();
-    const box = el("div", { class: "gv-ask" }, el("p", { class: "gv-asked" }, ...phraseOf(asked.question, app.known)));
+    const box = el("div", { class: "gv-ask" }, el("p", { class: "gv-asked" }, ...said(asked.question, app.known)));
     if (given === undefined) {
       const chips = asked.options.map((/** @type {string} */ option, /** @type {number} */ index) =>
         el("button", { type: "button", class: "gv-chip", onclick: () => app.guess(index) }, option),
@@ -77,12 +77,19 @@ export function createSteps(app) {
     const verdict = given < 0 || right === undefined || right < 0 ? "" : given === right ? "frame.right" : "frame.wrong";
     box.classList.toggle("gv-yes", given === right);
     box.classList.toggle("gv-no", verdict === "frame.wrong");
-    const said = verdict ? [el("b", null, text(verdict)), " "] : [];
-    box.append(el("p", { role: "status" }, ...said, ...phraseOf(asked.answer, app.known)));
+    const opening = verdict ? [el("b", null, text(verdict)), " "] : [];
+    box.append(el("p", { role: "status" }, ...opening, ...said(asked.answer, app.known)));
     return box;
   }
 
   return { root, draw, prose };
+}
+
+/** Prose with the facts that are known so far; "…" for those still on their way. @param {string} words @param {any} facts */
+function said(words, facts) {
+  const values = { ...facts };
+  for (const [, name] of words.matchAll(/\{([a-z_][a-z0-9_]*)/g)) values[name] ??= "…";
+  return render(words, values);
 }
 
 const CONDITION = /^\[if (not )?(\w+)\] ?/;
