@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from gptviz.lessons import PAGES
@@ -51,7 +50,7 @@ def manifest(language: str) -> dict[str, Any]:
 
 
 def _page(page: Any, language: str) -> dict[str, Any]:
-    story = read(page.KEY, page.FIELDS, language if language != PSEUDO else ENGLISH)
+    story = read(page.KEY, page.FIELDS, _prose(language))
     return {
         "key": page.KEY,
         "tab": story.tab,
@@ -68,6 +67,11 @@ def _step(step: Step) -> dict[str, Any]:
 
 def examples(language: str) -> list[dict[str, str]]:
     """Prompts worth a look: name, text, why."""
-    lines = (Path(LESSONS) / language / "examples.md").read_text(encoding="utf-8").splitlines()
+    lines = (LESSONS / _prose(language) / "examples.md").read_text(encoding="utf-8").splitlines()
     rows = [[part.strip() for part in line[2:].split(" | ")] for line in lines if line.startswith("- ")]
     return [{"name": name, "text": text.replace("\\n", "\n"), "why": why} for name, text, why in rows]
+
+
+def _prose(language: str) -> str:
+    """The language of the steps and examples: the pseudo-language has short sentences only."""
+    return ENGLISH if language == PSEUDO else language
