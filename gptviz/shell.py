@@ -17,7 +17,7 @@ from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
 from gptviz.web.document import Document
 from gptviz.web.static import Files
-from gptviz.widgets import BOOT, WIDGETS, fonts, scripts, style
+from gptviz.widgets import WIDGETS, fonts, scripts, style
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 MAX_BODY = 4_000_000  # bytes of one request; below it a prompt that is too long is answered with its own sentence
@@ -38,10 +38,9 @@ class App:
 
 
 def build(service: Service) -> App:
-    """The whole app: endpoints for programs, one component as the place where the page draws itself."""
+    """The whole app: endpoints for programs, beside what the page asks for itself."""
     questions = [*frame.questions(service), *(q for page in PAGES for q in page.questions(service))]
     with gr.Blocks(title="gptviz", analytics_enabled=False) as demo:
-        gr.HTML('<div class="gv-host"></div>', js_on_load=BOOT, apply_default_css=False, elem_classes="gv-page")
         for question in questions:
             if question.public:
                 register(question)

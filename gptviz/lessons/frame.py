@@ -11,6 +11,7 @@ from gptviz.lessons.steps import LESSONS, Step, read
 from gptviz.service import Service
 from gptviz.words import ENGLISH, PSEUDO, languages, words
 
+RECORDED = LESSONS.parent / "recorded"
 LANGUAGES = (*languages(), PSEUDO)
 
 
@@ -46,7 +47,16 @@ def manifest(language: str) -> dict[str, Any]:
         "pages": [_page(page, language) for page in PAGES],
         "words": words(language).bundle(),
         "examples": examples(language),
+        "recorded": recorded(),
     }
+
+
+def recorded() -> dict[str, list[str]]:
+    """The pages whose first picture was recorded, by model."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(RECORDED.glob("*/*.json")):
+        found.setdefault(path.parent.name, []).append(path.stem)
+    return found
 
 
 def _page(page: Any, language: str) -> dict[str, Any]:

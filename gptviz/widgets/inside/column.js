@@ -97,7 +97,7 @@ function geometry(/** @type {number} */ width, /** @type {number} */ height, /**
   const narrow = width < 560;
   const rows = column.rows.length;
   const left = 44 * unit;
-  const right = narrow ? 0 : Math.min(300 * unit, width * 0.3);
+  const right = narrow ? 0 : Math.min(320 * unit, width * 0.33);
   const foot = 26 * unit;
   const head = 18 * unit;
   const band = 4 * unit; // between groups of five layers
@@ -174,8 +174,7 @@ function own(/** @type {any} */ g, /** @type {any} */ column, /** @type {any} */
     const words = { y, fill: ink, "font-size": size, class: there ? "gv-word gv-there" : "gv-word", "pointer-events": "none" };
     const share = percent(top.p);
     const room = (g.own - 14 * g.unit) / (size * 0.62) - share.length - 1;
-    const name = top.shown === "·" ? text("inside.space") : top.shown;
-    out.push(svg("text", { ...words, x: g.x(g.at) + 6 * g.unit }, clip(name, Math.max(3, Math.floor(room)))));
+        out.push(svg("text", { ...words, x: g.x(g.at) + 6 * g.unit }, clip(word(top.shown), Math.max(3, Math.floor(room)))));
     out.push(svg("text", { ...words, x: g.x(g.at) + g.own - 6 * g.unit, "text-anchor": "end" }, share));
   });
   out.push(svg("rect", { x: g.x(g.at), y: g.y(g.rows - 1), width: g.own, height: g.bottom - g.y(g.rows - 1), class: "gv-outline" }));
@@ -217,9 +216,8 @@ function grouped(rows) {
 
 /** @param {any} run @param {number} rows @param {any} column */
 function told(run, rows, column) {
-  const name = run.shown === "·" ? text("inside.space") : run.shown;
   if (run.first === 0) return text("inside.looked_up", { id: column.ids[column.place], vocabulary: column.vocabulary });
-  const values = { first: run.first - 1, last: run.last - 1, word: name };
+  const values = { first: run.first - 1, last: run.last - 1, word: word(run.shown) };
   const one = run.first === run.last;
   if (run.last === rows - 1) return text(one ? "inside.run_final_one" : "inside.run_final", values);
   return text(one ? "inside.run_one" : "inside.run_many", values);

@@ -5,6 +5,7 @@ import { createCount } from "./count.js";
 import { createOrder } from "./order.js";
 import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
+import { text } from "../kit/words.js";
 
 const VIEWS = { column: createColumn, table: createTable, order: createOrder, stream: createStream, count: createCount };
 
@@ -61,4 +62,4 @@ export function settled(/** @type {any[]} */ rows) {
 }
 
 /** A token as a word of a sentence: a lone blank has a name. @param {string} shown */
-export const word = (shown) => (shown === "·" ? "␣" : shown);
+export const word = (shown) => (shown === "·" ? text("inside.space") : shown);

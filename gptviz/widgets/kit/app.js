@@ -30,6 +30,7 @@ export class App {
     /** @type {Map<string, any>} */
     this.mounted = new Map();
     this.turn = 0;
+    this.painted = false;
     this.leaving = new AbortController();
     this.addressTimer = 0;
     /** @type {Map<string, Promise<any>>} */
@@ -249,9 +250,8 @@ export class App {
       const name = this.model() ? this.model().name : "";
       const record = await this.recording(name);
       if (turn !== this.turn) return;
-      if (record && this.state.prompt === null && this.stepPrompt === null) {
-        await this.paint(picture, turn, signal, this.replay(record, name), true);
-      }
+      if (record && !this.painted) await this.paint(picture, turn, signal, this.replay(record), true);
+      this.painted = true; // afterwards the live answer is as quick
       if (turn === this.turn) await this.paint(picture, turn, signal, ask, false);
     } catch (error) {
       if (turn !== this.turn || (error instanceof DOMException && error.name === "AbortError")) return;
@@ -327,17 +327,19 @@ export class App {
     return found ? found.picture : null;
   }
 
-  /** @param {string} name */
-  recording(name) {
-    if (!name || this.prompt() !== this.manifest.examples[0].text) return Promise.resolve(null);
-    if (!(this.manifest.recorded || []).includes(name)) return Promise.resolve(null);
+  /** What was recorded of this page for a model and the first prompt, or null. @param {string} model */
+  recording(model) {
+    const { page } = this.state;
+    const made = (this.manifest.recorded[model] || []).includes(page);
+    if (!made || this.prompt() !== this.manifest.examples[0].text) return Promise.resolve(null);
+    const name = `${model}/${page}`;
     let found = this.recordings.get(name);
-    if (!found) this.recordings.set(name, (found = recorded(name)));
+    if (!found) this.recordings.set(name, (found = recorded(model, page)));
     return found;
   }
 
-  /** @param {Record<string, any>} record @param {string} _name @returns {any} */
-  replay(record, _name) {
+  /** A source of answers that has the recorded ones only. @param {Record<string, any>} record @returns {any} */
+  replay(record) {
     return (/** @type {string} */ name, /** @type {Record<string, any>} */ args) => {
       const found = record[key(name, args)];
       return found === undefined ? Promise.reject(new NotRecorded(name)) : Promise.resolve(this.parts.unpacked(found));

@@ -1,4 +1,4 @@
-// The entry: builds the frame, the stage and the steps, and puts them where Gradio has made room.
+// The entry: builds the frame, the stage and the steps, and opens what the address asks for.
 import { App } from "./app.js";
 import { BASE, ask } from "./ask.js";
 import { onTheme, watchTheme } from "./colour.js";
@@ -26,7 +26,7 @@ async function start() {
   const app = new App(manifest, root);
   app.status = status;
   build(app);
-  place(root);
+  document.body.append(root); // beside Gradio's own elements, whose resets would undo ours
   document.documentElement.lang = manifest.language;
   const theme = query.get("theme");
   if (theme) document.body.classList.toggle("dark", theme === "dark");
@@ -116,16 +116,6 @@ function tellHost(app) {
   if (app.view.embed === "1" && window.parent !== window) {
     window.parent.postMessage({ gptviz: { height: document.documentElement.scrollHeight } }, "*");
   }
-}
-
-/** Into Gradio's component as soon as it is there; until then straight into the body. @param {HTMLElement} root */
-function place(root) {
-  const move = () => {
-    if (here.gptviz.host) here.gptviz.host.append(root);
-  };
-  if (here.gptviz.host) return move();
-  document.body.append(root);
-  window.addEventListener("gptviz-host", move, { once: true });
 }
 
 function darkAsSystem() {
