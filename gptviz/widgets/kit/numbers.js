@@ -2,7 +2,8 @@
 //
 // Intl here and Babel there share the CLDR rules of a language (separators, percent sign, plurals). A number is rounded
 // from its shortest decimal form, halves away from zero, in both. Blanks inside a number are no-break spaces.
-// setNumbers() gives the language and its words (numbers.*); kit/words.js calls it.
+// setNumbers() gives the language and its words; kit/words.js calls it.
+// words: numbers.*
 
 /** @typedef {string | {[category: string]: string}} Text a sentence, or its plural forms */
 /** @typedef {{before: string, after: string}} Around what stands before and after the digits of a percentage */

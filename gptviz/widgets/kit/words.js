@@ -243,7 +243,7 @@ function link(inside, state) {
  * @returns {Node[]}
  */
 function term(key, inside) {
-  const means = `terms.${key}.means`;
+  const means = `terms.${key}.means`; // words: terms.*.means
   if (!has(means)) {
     if (strict) throw new Error(`no text for ${means}`);
     return inside;
