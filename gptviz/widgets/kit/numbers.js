@@ -95,10 +95,7 @@ function significant(x, most, least = 1) {
 function percentDigits(p, key, options) {
   const parts = format(`p${key}`, { style: "percent", ...options }).formatToParts(Math.abs(p));
   const digits = parts.filter((part) => !["percentSign", "literal"].includes(part.type));
-  return signed(
-    p,
-    digits.map((part) => part.value).join(""),
-  );
+  return signed(p, digits.map((part) => part.value).join(""));
 }
 
 /** @param {string} shown */
@@ -168,6 +165,7 @@ export function plural(n, { ordinal: places = false } = {}) {
 /**
  * A probability: 92 %, 9.3 %, 0.57 %, 0.03 %, below that 1 in 430,000; never 0 % or 100 % unless it is.
  * @param {number} p
+ * @returns {string}
  */
 export function percent(p) {
   if (p > 0 && p < SMALL) return chance(p);
@@ -181,8 +179,9 @@ export function percent(p) {
 /**
  * Probabilities that stand in one list, in one form, so that they can be compared.
  *
- * All at least 0.01 %: each as percent() says it. The smallest at least 0.001 %: those below 1 % as percentages with two
- * significant figures (0.57 %, 0.012 %, 0.0045 %). Smaller yet: those below 1 % as chances (1 in 180, 1 in 430,000).
+ * All at least 0.01 %: each as percent() says it. The smallest at least 0.001 %: those below 1 % as percentages with
+ * two significant figures (0.57 %, 0.012 %, 0.0045 %). Smaller yet: those below 1 % as chances
+ * (1 in 180, 1 in 430,000).
  * @param {Iterable<number>} ps
  * @returns {string[]}
  */
@@ -199,6 +198,7 @@ export function percentList(ps) {
 /**
  * A probability as `1 in 430,000`, two significant figures; practically 0 below one in a billion.
  * @param {number} p
+ * @returns {string}
  */
 export function chance(p) {
   if (!(p > 0 && p <= 1)) return percent(p);

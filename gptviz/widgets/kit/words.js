@@ -1,4 +1,4 @@
-// Texts by key, in the visitor's language: the twin of gptviz/words.py and gptviz/marks.py (which says what marks there are).
+// Texts by key, in the visitor's language: the twin of gptviz/words.py. gptviz/marks.py says what may stand in a text.
 //
 //   setWords(bundle, "en")                      once, with what words(language).bundle() gave
 //   text("mask.title", { n: 3 })                plain characters: for titles, labels, canvases
