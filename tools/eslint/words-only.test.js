@@ -4,14 +4,14 @@ import { RuleTester } from "eslint";
 import test from "node:test";
 import rule from "./words-only.js";
 
-RuleTester.describe = (name, body) => test(name, body);
-RuleTester.it = (name, body) => body();
+RuleTester.describe = (_, body) => body();
+RuleTester.it = test;
 
 const found = [
   'say("The mask is open")',
   "const a = `${n} tokens are left`",
   'node.textContent = "Run"',
-  'node.title = on ? "open" : "shut"',
+  'node.title = on ? "open" : n',
   'el("p", { class: "gv-a" }, "Run")',
   'el("p", { "aria-label": "Run" })',
   'node.setAttribute("aria-label", "Layers")',
