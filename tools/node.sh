@@ -9,7 +9,7 @@ if ! command -v npm >/dev/null || ! node -e "$recent" 2>/dev/null; then
 fi
 # A copy of the lockfile is put beside what was installed only after that went through.
 if ! cmp -s package-lock.json node_modules/.installed; then
-    npm ci --silent --no-audit --no-fund
+    npm ci --loglevel=error
     cp package-lock.json node_modules/.installed
 fi
 if [ "${1:-}" = mend ]; then

@@ -21,8 +21,8 @@ WAITING = {
     "terms.*.name": "the Reference page lists them",
     "errors.*": "each page's errors move with the page",
 }
-SAYS = re.compile(r"""\b(?:text|phrase|has)\(\s*["'`]([^"'`$]+)["'`]""")
-SAYS_SOME = re.compile(r"""\b(?:text|phrase)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)""")
+SAYS = re.compile(r"""(?<![\w.])(?:words\.)?(?:text|phrase|has)\(\s*["'`]([^"'`$]+)["'`]""")
+SAYS_SOME = re.compile(r"""(?<![\w.])(?:words\.)?(?:text|phrase)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)""")
 DATA_WORDS = re.compile(r"""data-words["']?\s*[=:,]\s*["']([^"']+)["']|dataset\.words\s*=\s*["']([^"']+)["']""")
 IN_PYTHON = re.compile(r"""\.text\(\s*["']([a-z0-9_]+(?:\.[a-z0-9_]+)+)["']""")
 RAISES = re.compile(r"""UserError\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
@@ -89,6 +89,7 @@ HEAD = 'import { text, phrase } from "../kit/words.js";\n'
     [
         (HEAD + 'text("a.one"); text("a.two")', ""),
         (HEAD + 'text("a.one"); phrase("a.none", {})', "no text for a.none"),
+        (HEAD + 'text("a.one"); words.has("a.two"); names.has("a.three"); answer.text()', ""),
         (HEAD + 'text("a.one"); // text("a.two")', ""),
         (HEAD + 'text("a.one");\n// text("a.two")', "a.two is said nowhere"),
         (HEAD + "text(key)", "does not say which"),

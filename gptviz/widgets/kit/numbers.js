@@ -18,6 +18,8 @@ let language = "en";
 let texts = {};
 /** @type {Map<string, Intl.NumberFormat>} */
 let formats = new Map();
+/** @type {{[type: string]: Intl.PluralRules}} */
+let rules = {};
 /** @type {Around} */
 let around = { before: "", after: BLANK + "%" };
 
@@ -30,6 +32,7 @@ export function setNumbers(name, words) {
   language = name;
   texts = words;
   formats = new Map();
+  rules = {};
   around = percentSign();
 }
 
@@ -159,7 +162,9 @@ function odd(x) {
  * @param {{ordinal?: boolean}} [options]
  */
 export function plural(n, { ordinal: places = false } = {}) {
-  return new Intl.PluralRules(language, { type: places ? "ordinal" : "cardinal" }).select(n);
+  const type = places ? "ordinal" : "cardinal";
+  rules[type] ??= new Intl.PluralRules(language, { type });
+  return rules[type].select(n);
 }
 
 /**
