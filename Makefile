@@ -9,8 +9,8 @@ help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
 	@echo "make test      lint, types, import rules and all tests; ARGS goes to pytest, as in  make test ARGS='-k mask'"
 	@echo "make check     the same without the tests"
-	@echo "make format    let ruff format and mend"
-	@echo "make clean     remove .venv and the caches"
+	@echo "make format    let ruff, ESLint and Prettier format and mend"
+	@echo "make clean     remove .venv, node_modules and the caches"
 	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
 
 run: .venv/.app
@@ -21,6 +21,7 @@ check: .venv/.dev
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	.venv/bin/lint-imports --no-logo
+	@sh tools/node.sh
 
 test: check
 	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
@@ -28,9 +29,10 @@ test: check
 format: .venv/.dev
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	@sh tools/node.sh mend
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 # Each stamp is touched only after its step went through, so that an interrupted one is done again.
 .venv/.made:

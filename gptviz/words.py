@@ -109,7 +109,9 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 @functools.lru_cache(maxsize=8)
 def words(language: str = ENGLISH) -> Words:
-    """The texts of a language that `choose` gave, read once."""
+    """The texts of a language that `choose` gave, read once; ValueError for any other."""
+    if language != PSEUDO and language not in languages():
+        raise ValueError(f"there are no words in {language!r}")
     english = dict(read(LESSONS / ENGLISH / "words"))
     if language == PSEUDO:
         return Words(language, {key: _pseudo(text) for key, text in english.items()})

@@ -132,10 +132,12 @@ def test_another_language_falls_back_to_english(tmp_path, monkeypatch: pytest.Mo
         folder.mkdir(parents=True)
         (folder / "x.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(w, "LESSONS", tmp_path)
-    monkeypatch.setattr(w, "words", w.words.__wrapped__)
-    german = w.words("de")
+    monkeypatch.setattr(w, "languages", w.languages.__wrapped__)
+    german = w.words.__wrapped__("de")
     assert [german.text(key) for key in ("x.a", "x.b", "x.t.c")] == ["eins", "two", "three"]
     assert german.numbers.decimal(1234.5, 1) == "1.234,5"
+    with pytest.raises(ValueError, match=r"no words in '\.\./de'"):
+        w.words("../de")
 
 
 GERMAN_FAULTS: list[tuple[Text, Text, str]] = [

@@ -1,4 +1,5 @@
 // The marks inside a text: the twin of gptviz/marks.py, which says what they are. No page, no language here.
+// not words in this file: its errors are for who writes the texts.
 
 /** @typedef {{value: string, format: string, digits: number}} Value */
 /** @typedef {{mark: string, inside: Part[], state?: Part[], term?: string}} Marked */

@@ -1,4 +1,4 @@
-// Texts by key, in the visitor's language: the twin of gptviz/words.py and gptviz/marks.py (which says what marks there are).
+// Texts by key, in the visitor's language: the twin of gptviz/words.py. gptviz/marks.py says what may stand in a text.
 //
 //   setWords(bundle, "en")                      once, with what words(language).bundle() gave
 //   text("mask.title", { n: 3 })                plain characters: for titles, labels, canvases
@@ -237,13 +237,13 @@ function link(inside, state) {
 }
 
 /**
- * A term and its definition, shown on hover, focus and tap (words.css); Escape takes it away.
+ * A term and its definition.
  * @param {string} key
  * @param {Node[]} inside
  * @returns {Node[]}
  */
 function term(key, inside) {
-  const means = `terms.${key}.means`;
+  const means = `terms.${key}.means`; // words: terms.*.means
   if (!has(means)) {
     if (strict) throw new Error(`no text for ${means}`);
     return inside;
@@ -251,25 +251,66 @@ function term(key, inside) {
   const box = document.createElement("span");
   const name = document.createElement("button");
   const definition = document.createElement("span");
-  box.className = "gv-term-box";
-  name.type = "button";
-  name.className = "gv-term";
-  name.append(...inside);
   terms += 1;
   definition.id = `gv-term-${terms}`;
   definition.className = "gv-term-means";
   definition.setAttribute("role", "tooltip");
   definition.textContent = text(means);
+  name.type = "button";
+  name.className = "gv-term";
   name.setAttribute("aria-describedby", definition.id);
-  // Not every browser gives a pressed button the focus, so a tap is kept in a class of its own.
-  name.addEventListener("click", () => box.classList.toggle("gv-open"));
-  name.addEventListener("blur", () => box.classList.remove("gv-open", "gv-shut"));
-  box.addEventListener("mouseleave", () => box.classList.remove("gv-open", "gv-shut"));
-  box.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    box.classList.remove("gv-open");
-    box.classList.add("gv-shut");
-  });
+  name.append(...inside);
+  box.className = "gv-term-box";
   box.append(name, definition);
+  opens(box, definition);
   return [box];
+}
+
+/**
+ * The definition shows on hover, focus and tap, wholly on the screen; Escape takes it away.
+ * @param {HTMLElement} box
+ * @param {HTMLElement} definition
+ */
+function opens(box, definition) {
+  const show = () => {
+    box.classList.add("gv-open");
+    place(box, definition);
+  };
+  const hide = () => box.classList.remove("gv-open");
+  box.addEventListener("pointerenter", show);
+  box.addEventListener("pointerleave", hide);
+  box.addEventListener("focusin", show);
+  box.addEventListener("focusout", hide);
+  box.addEventListener("click", show); // a tap: the pointer has left, and not every browser gives a button the focus
+  document.addEventListener("pointerdown", closeOthers); // the same function: added once
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+  });
+}
+
+/**
+ * A press beside an open definition closes it.
+ * @param {Event} event
+ */
+function closeOthers(event) {
+  for (const box of document.querySelectorAll(".gv-term-box.gv-open")) {
+    if (!box.contains(/** @type {Node} */ (event.target))) box.classList.remove("gv-open");
+  }
+}
+
+/**
+ * Under the term, or above it where there is no room; never over an edge of the screen.
+ * @param {HTMLElement} box
+ * @param {HTMLElement} definition
+ */
+function place(box, definition) {
+  const edge = 8; // px
+  const screen = document.documentElement;
+  definition.style.left = "0";
+  box.classList.remove("gv-above");
+  const at = definition.getBoundingClientRect();
+  const over = Math.max(0, at.right - (screen.clientWidth - edge));
+  definition.style.left = `${-Math.min(over, Math.max(0, at.left - edge))}px`;
+  const room = box.getBoundingClientRect().top > at.height + edge;
+  box.classList.toggle("gv-above", at.bottom > screen.clientHeight - edge && room);
 }

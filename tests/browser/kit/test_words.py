@@ -124,9 +124,28 @@ def test_a_definition_shows_on_hover_focus_and_tap(kit: Page, said: Words) -> No
     assert definition.is_visible()
     kit.keyboard.press("Escape")
     assert not definition.is_visible()
-    term.dispatch_event("click")
-    term.dispatch_event("click")
+    term.blur()
+    term.dispatch_event("click")  # a tap that gives no focus
+    assert definition.is_visible()
+    kit.mouse.click(1, 1)
     assert not definition.is_visible()
+
+
+@pytest.mark.parametrize("corner", ["top:0;left:0", "top:0;right:0", "bottom:0;right:0", "bottom:0;left:50%"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_a_definition_stays_on_the_screen(kit: Page, said: Words, corner: str, width: int) -> None:
+    kit.set_viewport_size({"width": width, "height": 400})
+    call(kit, said, SHOW_MARKED)
+    kit.add_style_tag(url="/kit/words.css")
+    kit.evaluate("corner => document.querySelector('.gv-term-box').style = 'position:fixed;' + corner", corner)
+    kit.locator(".gv-term").focus()
+    box = kit.get_by_role("tooltip").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["y"] >= 0
+    assert box["x"] + box["width"] <= width
+    assert box["y"] + box["height"] <= 400
+    assert kit.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_missing_text_or_value(kit: Page, said: Words) -> None:
