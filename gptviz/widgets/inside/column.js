@@ -7,9 +7,15 @@ import { settled, word } from "./page.js";
 
 /** @param {HTMLElement} root @param {any} app */
 export function createColumn(root, app) {
-  const legend = el("div", { class: "gv-bar gv-legend" },
-    el("i", { class: "gv-swatch" }), text("inside.legend_same"), el("i", { class: "gv-swatch gv-grey" }), text("inside.legend_other"),
-    el("span", { class: "gv-soft" }, text("inside.legend_number"))); // prettier-ignore
+  const legend = el(
+    "div",
+    { class: "gv-bar gv-legend" },
+    el("i", { class: "gv-swatch" }),
+    text("inside.legend_same"),
+    el("i", { class: "gv-swatch gv-grey" }),
+    text("inside.legend_other"),
+    el("span", { class: "gv-soft" }, text("inside.legend_number")),
+  );
   const picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
   const box = el("div", { class: "gv-fill" }, picture);
   root.append(legend, box);
@@ -37,7 +43,13 @@ export function createColumn(root, app) {
     const rows = column.rows;
     const top = rows[rows.length - 1].top[0];
     const settles = settled(rows);
-    const values = { token: column.tokens[column.place], answer: word(top.shown), p: top.p, settles, last: rows.length - 2 };
+    const values = {
+      token: column.tokens[column.place],
+      answer: word(top.shown),
+      p: top.p,
+      settles,
+      last: rows.length - 2,
+    };
     const key = settles < 0 ? "said_from_start" : settles === rows.length - 2 ? "said_top" : "said_late";
     app.parts.stage.say(`inside.${key}`, values); // words: inside.said_*
     picture.setAttribute("aria-label", text(`inside.${key}`, values));
@@ -49,7 +61,13 @@ export function createColumn(root, app) {
     const g = geometry(width, height - legend.offsetHeight - 10, unit, column);
     picture.setAttribute("width", String(g.width));
     picture.setAttribute("height", String(g.height));
-    fill(picture, ...axis(g, column), ...(grid ? pale(g, grid, column) : []), ...own(g, column, point, pick), ...brackets(g, column));
+    fill(
+      picture,
+      ...axis(g, column),
+      ...(grid ? pale(g, grid, column) : []),
+      ...own(g, column, point, pick),
+      ...brackets(g, column),
+    );
   }
 
   /** @param {number} row @param {number} [place] */
@@ -93,7 +111,12 @@ export function createColumn(root, app) {
 }
 
 /** Where everything stands: rows from the bottom up, the chosen column wide, brackets on the right. */
-function geometry(/** @type {number} */ width, /** @type {number} */ height, /** @type {number} */ unit, /** @type {any} */ column) {
+function geometry(
+  /** @type {number} */ width,
+  /** @type {number} */ height,
+  /** @type {number} */ unit,
+  /** @type {any} */ column,
+) {
   const narrow = width < 560;
   const rows = column.rows.length;
   const left = 44 * unit;
@@ -121,16 +144,36 @@ function axis(/** @type {any} */ g, /** @type {any} */ column) {
   for (let r = 0; r < g.rows; r++) {
     if (r && (r - 1) % every && r !== g.rows - 1) continue;
     const words = r ? String(r - 1) : text("inside.table_row");
-    out.push(svg("text", { x: g.left - 8 * g.unit, y: g.y(r) + g.rowHeight / 2, class: "gv-tick", "text-anchor": "end" }, words));
+    out.push(
+      svg(
+        "text",
+        { x: g.left - 8 * g.unit, y: g.y(r) + g.rowHeight / 2, class: "gv-tick", "text-anchor": "end" },
+        words,
+      ),
+    );
   }
-  out.push(svg("text", { x: g.left, y: 11 * g.unit, class: "gv-tick gv-sans" }, text("inside.read_up", { n: g.rows - 1 })));
+  out.push(
+    svg("text", { x: g.left, y: 11 * g.unit, class: "gv-tick gv-sans" }, text("inside.read_up", { n: g.rows - 1 })),
+  );
   column.window.forEach((/** @type {number} */ place, /** @type {number} */ i) => {
     const own = i === g.at;
     const wide = own ? g.own : g.pale;
     const room = Math.floor(wide / (7.4 * g.unit));
     if (room < 2 && !own) return;
     const token = clip(column.tokens[place], room);
-    out.push(svg("text", { x: g.x(i) + wide / 2, y: g.bottom + 16 * g.unit, class: own ? "gv-tick gv-own" : "gv-tick", "text-anchor": "middle", "data-place": place }, token));
+    out.push(
+      svg(
+        "text",
+        {
+          x: g.x(i) + wide / 2,
+          y: g.bottom + 16 * g.unit,
+          class: own ? "gv-tick gv-own" : "gv-tick",
+          "text-anchor": "middle",
+          "data-place": place,
+        },
+        token,
+      ),
+    );
   });
   return out;
 }
@@ -147,10 +190,26 @@ function pale(/** @type {any} */ g, /** @type {any} */ grid, /** @type {any} */ 
       const there = grid.ids[k] === target;
       const t = 0.06 + 0.4 * grid.p[k];
       const fillWith = there ? mix("--card", "--key", t) : mix("--card", "--soft", 0.55 * t);
-      out.push(svg("rect", { x: g.x(i) + 0.5, y: g.y(r) + 0.5, width: Math.max(1, g.pale - 1), height: Math.max(1, g.rowHeight - 1), fill: fillWith, "data-row": r, "data-place": grid.window[i] }));
+      out.push(
+        svg("rect", {
+          x: g.x(i) + 0.5,
+          y: g.y(r) + 0.5,
+          width: Math.max(1, g.pale - 1),
+          height: Math.max(1, g.rowHeight - 1),
+          fill: fillWith,
+          "data-row": r,
+          "data-place": grid.window[i],
+        }),
+      );
       if (g.pale > 46 * g.unit && g.rowHeight > 14 * g.unit) {
         const words = clip(word(grid.words[r][i]), Math.floor((g.pale - 8) / (7 * g.unit)));
-        out.push(svg("text", { x: g.x(i) + 4 * g.unit, y: g.y(r) + g.rowHeight / 2, class: "gv-tick", "pointer-events": "none" }, words));
+        out.push(
+          svg(
+            "text",
+            { x: g.x(i) + 4 * g.unit, y: g.y(r) + g.rowHeight / 2, class: "gv-tick", "pointer-events": "none" },
+            words,
+          ),
+        );
       }
     }
   }
@@ -165,19 +224,43 @@ function own(/** @type {any} */ g, /** @type {any} */ column, /** @type {any} */
     const top = row.top[0];
     const there = top.id === target;
     const [from, to, t] = there ? ["--card", "--key", 0.25 + 0.75 * top.p] : ["--card", "--soft", 0.1 + 0.45 * top.p];
-    const cell = { x: g.x(g.at) + 0.5, y: g.y(r) + 0.5, width: g.own - 1, height: Math.max(1, g.rowHeight - 1), fill: mix(from, to, t), "data-row": r, "data-place": column.place };
+    const cell = {
+      x: g.x(g.at) + 0.5,
+      y: g.y(r) + 0.5,
+      width: g.own - 1,
+      height: Math.max(1, g.rowHeight - 1),
+      fill: mix(from, to, t),
+      "data-row": r,
+      "data-place": column.place,
+    };
     const ink = label(from, to, t);
     const y = g.y(r) + g.rowHeight / 2;
     const size = Math.min(13.5 * g.unit, g.rowHeight * 0.86);
     out.push(svg("rect", cell));
     if (g.rowHeight < 7) return;
-    const words = { y, fill: ink, "font-size": size, class: there ? "gv-word gv-there" : "gv-word", "pointer-events": "none" };
+    const words = {
+      y,
+      fill: ink,
+      "font-size": size,
+      class: there ? "gv-word gv-there" : "gv-word",
+      "pointer-events": "none",
+    };
     const share = percent(top.p);
     const room = (g.own - 14 * g.unit) / (size * 0.62) - share.length - 1;
-        out.push(svg("text", { ...words, x: g.x(g.at) + 6 * g.unit }, clip(word(top.shown), Math.max(3, Math.floor(room)))));
+    out.push(
+      svg("text", { ...words, x: g.x(g.at) + 6 * g.unit }, clip(word(top.shown), Math.max(3, Math.floor(room)))),
+    );
     out.push(svg("text", { ...words, x: g.x(g.at) + g.own - 6 * g.unit, "text-anchor": "end" }, share));
   });
-  out.push(svg("rect", { x: g.x(g.at), y: g.y(g.rows - 1), width: g.own, height: g.bottom - g.y(g.rows - 1), class: "gv-outline" }));
+  out.push(
+    svg("rect", {
+      x: g.x(g.at),
+      y: g.y(g.rows - 1),
+      width: g.own,
+      height: g.bottom - g.y(g.rows - 1),
+      class: "gv-outline",
+    }),
+  );
   return out;
 }
 
@@ -197,7 +280,13 @@ function brackets(/** @type {any} */ g, /** @type {any} */ column) {
     out.push(svg("path", { d: `M${x} ${top}h5V${base}h-5`, class: "gv-bracket" }));
     const said = told(run, g.rows, column);
     const kind = final ? "gv-run gv-final" : "gv-run";
-    out.push(svg("text", { x: x + 12 * g.unit, y: (top + base) / 2, class: kind }, clip(said, Math.floor((g.width - x - 14 * g.unit) / ((final ? 9.2 : 7.2) * g.unit)))));
+    out.push(
+      svg(
+        "text",
+        { x: x + 12 * g.unit, y: (top + base) / 2, class: kind },
+        clip(said, Math.floor((g.width - x - 14 * g.unit) / ((final ? 9.2 : 7.2) * g.unit))),
+      ),
+    );
   }
   return out;
 }
@@ -228,7 +317,14 @@ const clip = (words, room) => (words.length > room ? `${words.slice(0, Math.max(
 
 /** @param {any} column */
 function tableOf(column) {
-  const head = ["inside.table_layer", "inside.table_word", "inside.table_p", "inside.table_rank"].map((key) => text(key)); // words: inside.table_layer inside.table_word inside.table_p inside.table_rank
-  const rows = column.rows.map((/** @type {any} */ r) => [r.after === "embedding" ? text("inside.table_row") : r.after, r.top[0].shown, percent(r.top[0].p), r.target_rank]);
+  const head = ["inside.table_layer", "inside.table_word", "inside.table_p", "inside.table_rank"].map((key) =>
+    text(key),
+  ); // words: inside.table_layer inside.table_word inside.table_p inside.table_rank
+  const rows = column.rows.map((/** @type {any} */ r) => [
+    r.after === "embedding" ? text("inside.table_row") : r.after,
+    r.top[0].shown,
+    percent(r.top[0].p),
+    r.target_rank,
+  ]);
   return { head, rows };
 }

@@ -9,7 +9,14 @@ export function createOrder(root, app) {
   const title = el("h2");
   const note = el("p", { class: "gv-soft" });
   const dials = svg("svg", { class: "gv-svg", role: "img" });
-  root.append(el("div", { class: "gv-order" }, el("div", { class: "gv-fill" }, picture), el("div", { class: "gv-orderside" }, title, note, dials)));
+  root.append(
+    el(
+      "div",
+      { class: "gv-order" },
+      el("div", { class: "gv-fill" }, picture),
+      el("div", { class: "gv-orderside" }, title, note, dials),
+    ),
+  );
   /** @type {any} */
   let column = null;
   /** @type {any} */
@@ -24,7 +31,14 @@ export function createOrder(root, app) {
     const end = pair ? pair.cosine[pair.cosine.length - 1] : null;
     const token = pair ? column.tokens[pair.first] : "";
     app.parts.stage.say(pair ? "inside.order_say" : "inside.order_none", { token, cosine: Math.max(0, end ?? 0) });
-    app.facts({ paired: Boolean(pair), pair: token, cosine_end: Math.max(0, end ?? 0), rotary: found.kind === "rotary", learned: found.kind === "learned", rows: found.rows });
+    app.facts({
+      paired: Boolean(pair),
+      pair: token,
+      cosine_end: Math.max(0, end ?? 0),
+      rotary: found.kind === "rotary",
+      learned: found.kind === "learned",
+      rows: found.rows,
+    });
     explain();
   }
 
@@ -32,7 +46,12 @@ export function createOrder(root, app) {
     const { kind, wavelengths } = found;
     const key = kind === "none" ? "" : `inside.${kind}_title`; // words: inside.rotary_title inside.learned_title
     title.textContent = key ? text(key) : "";
-    const values = { fast: Math.min(...wavelengths, Infinity), slow: Math.max(...wavelengths, 0), rows: found.rows, error: found.past_the_end };
+    const values = {
+      fast: Math.min(...wavelengths, Infinity),
+      slow: Math.max(...wavelengths, 0),
+      rows: found.rows,
+      error: found.past_the_end,
+    };
     note.textContent = text(`inside.${kind}_note`, values); // words: inside.rotary_note inside.learned_note inside.none_note
   }
 
@@ -51,13 +70,29 @@ export function createOrder(root, app) {
     fill(dials, ...(rotary ? clocks(found.wavelengths, column, side, unit) : lengths(found.norms, column, side, unit)));
   }
 
-  const table = () => ({ head: [text("inside.order_layer"), ...found.pairs.map((/** @type {any} */ p) => `${column.tokens[p.first]} ${p.first}, ${p.second}`)],
-    rows: found.pairs.length ? [...found.pairs[0].cosine].map((_, r) => [r - 1 < 0 ? text("inside.table_row") : r - 1, ...found.pairs.map((/** @type {any} */ p) => decimal(p.cosine[r], 3))]) : [] }); // prettier-ignore
+  const table = () => ({
+    head: [
+      text("inside.order_layer"),
+      ...found.pairs.map((/** @type {any} */ p) => `${column.tokens[p.first]} ${p.first}, ${p.second}`),
+    ],
+    rows: found.pairs.length
+      ? [...found.pairs[0].cosine].map((_, r) => [
+          r - 1 < 0 ? text("inside.table_row") : r - 1,
+          ...found.pairs.map((/** @type {any} */ p) => decimal(p.cosine[r], 3)),
+        ])
+      : [],
+  });
   return { show, resize, table };
 }
 
 /** Cosines of all pairs from the table (bottom) to the top, the first pair strong. */
-function chart(/** @type {any[]} */ pairs, /** @type {any} */ column, /** @type {number} */ width, /** @type {number} */ height, /** @type {number} */ unit) {
+function chart(
+  /** @type {any[]} */ pairs,
+  /** @type {any} */ column,
+  /** @type {number} */ width,
+  /** @type {number} */ height,
+  /** @type {number} */ unit,
+) {
   if (!pairs.length) return [];
   const rows = pairs[0].cosine.length;
   const [left, right, top, foot] = [54 * unit, 130 * unit, 16 * unit, 40 * unit];
@@ -67,24 +102,61 @@ function chart(/** @type {any[]} */ pairs, /** @type {any} */ column, /** @type 
   const out = [];
   for (const c of [0, 0.25, 0.5, 0.75, 1]) {
     out.push(svg("line", { x1: x(c), x2: x(c), y1: top, y2: height - foot, class: "gv-gridline" }));
-    out.push(svg("text", { x: x(c), y: height - foot + 14 * unit, class: "gv-tick", "text-anchor": "middle" }, decimal(c, c % 0.5 ? 2 : 1)));
+    out.push(
+      svg(
+        "text",
+        { x: x(c), y: height - foot + 14 * unit, class: "gv-tick", "text-anchor": "middle" },
+        decimal(c, c % 0.5 ? 2 : 1),
+      ),
+    );
   }
-  out.push(svg("text", { x: x(0.5), y: height - 6 * unit, class: "gv-tick gv-sans", "text-anchor": "middle" }, text("inside.order_axis")));
+  out.push(
+    svg(
+      "text",
+      { x: x(0.5), y: height - 6 * unit, class: "gv-tick gv-sans", "text-anchor": "middle" },
+      text("inside.order_axis"),
+    ),
+  );
   for (let r = 0; r < rows; r += rows > 12 ? 5 : 1) {
-    out.push(svg("text", { x: left - 10 * unit, y: y(r), class: "gv-tick", "text-anchor": "end" }, r ? String(r - 1) : text("inside.table_row")));
+    out.push(
+      svg(
+        "text",
+        { x: left - 10 * unit, y: y(r), class: "gv-tick", "text-anchor": "end" },
+        r ? String(r - 1) : text("inside.table_row"),
+      ),
+    );
   }
-  pairs.slice().reverse().forEach((pair, back) => {
-    const first = back === pairs.length - 1;
-    const path = [...pair.cosine].map((c, r) => `${r ? "L" : "M"}${x(c)} ${y(r)}`).join("");
-    out.push(svg("path", { d: path, class: first ? "gv-curve" : "gv-curve gv-faint" }));
-    const words = text("inside.order_pair", { token: column.tokens[pair.first], first: pair.first, second: pair.second });
-    if (first) out.push(svg("text", { x: x(pair.cosine[rows - 1]) + 8 * unit, y: y(rows - 1) + 4 * unit, class: "gv-tick gv-own" }, words));
-  }); // prettier-ignore
+  pairs
+    .slice()
+    .reverse()
+    .forEach((pair, back) => {
+      const first = back === pairs.length - 1;
+      const path = [...pair.cosine].map((c, r) => `${r ? "L" : "M"}${x(c)} ${y(r)}`).join("");
+      out.push(svg("path", { d: path, class: first ? "gv-curve" : "gv-curve gv-faint" }));
+      const words = text("inside.order_pair", {
+        token: column.tokens[pair.first],
+        first: pair.first,
+        second: pair.second,
+      });
+      if (first)
+        out.push(
+          svg(
+            "text",
+            { x: x(pair.cosine[rows - 1]) + 8 * unit, y: y(rows - 1) + 4 * unit, class: "gv-tick gv-own" },
+            words,
+          ),
+        );
+    });
   return out;
 }
 
 /** Three pairs of numbers as hands of clocks, one for each of two places: fast, middle, slow. */
-function clocks(/** @type {number[]} */ waves, /** @type {any} */ column, /** @type {number} */ width, /** @type {number} */ unit) {
+function clocks(
+  /** @type {number[]} */ waves,
+  /** @type {any} */ column,
+  /** @type {number} */ width,
+  /** @type {number} */ unit,
+) {
   const sorted = [...waves].sort((a, b) => a - b);
   const chosen = [sorted[0], sorted[Math.floor(sorted.length / 3)], sorted[Math.floor((2 * sorted.length) / 3)]];
   const places = column.window.slice(-6);
@@ -93,21 +165,43 @@ function clocks(/** @type {number[]} */ waves, /** @type {any} */ column, /** @t
   chosen.forEach((wave, row) => {
     places.forEach((/** @type {number} */ place, /** @type {number} */ i) => {
       const angle = (2 * Math.PI * place) / wave;
-      const [cx, cy] = [r + 6 + i * ((width - 2 * r - 12) / Math.max(1, places.length - 1)), 24 * unit + row * 72 * unit + r];
+      const [cx, cy] = [
+        r + 6 + i * ((width - 2 * r - 12) / Math.max(1, places.length - 1)),
+        24 * unit + row * 72 * unit + r,
+      ];
       out.push(svg("circle", { cx, cy, r, class: "gv-dial" }));
-      out.push(svg("line", { x1: cx, y1: cy, x2: cx + r * Math.sin(angle), y2: cy - r * Math.cos(angle), class: "gv-hand" }));
-      if (row === 0) out.push(svg("text", { x: cx, y: 12 * unit, class: "gv-tick", "text-anchor": "middle" }, column.tokens[place].slice(0, 7)));
+      out.push(
+        svg("line", { x1: cx, y1: cy, x2: cx + r * Math.sin(angle), y2: cy - r * Math.cos(angle), class: "gv-hand" }),
+      );
+      if (row === 0)
+        out.push(
+          svg(
+            "text",
+            { x: cx, y: 12 * unit, class: "gv-tick", "text-anchor": "middle" },
+            column.tokens[place].slice(0, 7),
+          ),
+        );
     });
   });
   return out;
 }
 
 /** The learned vectors' lengths, place by place. */
-function lengths(/** @type {number[]} */ norms, /** @type {any} */ column, /** @type {number} */ width, /** @type {number} */ unit) {
+function lengths(
+  /** @type {number[]} */ norms,
+  /** @type {any} */ column,
+  /** @type {number} */ width,
+  /** @type {number} */ unit,
+) {
   if (!norms.length) return [];
   const most = Math.max(...norms);
   const height = 150 * unit;
-  const path = norms.map((n, i) => `${i ? "L" : "M"}${(width * i) / (norms.length - 1 || 1)} ${height - (height * n) / most}`).join("");
+  const path = norms
+    .map((n, i) => `${i ? "L" : "M"}${(width * i) / (norms.length - 1 || 1)} ${height - (height * n) / most}`)
+    .join("");
   const here = (width * (column.tokens.length - 1)) / (norms.length - 1 || 1);
-  return [svg("path", { d: path, class: "gv-curve" }), svg("line", { x1: here, x2: here, y1: 0, y2: height, class: "gv-rowmark gv-own" })];
+  return [
+    svg("path", { d: path, class: "gv-curve" }),
+    svg("line", { x1: here, x2: here, y1: 0, y2: height, class: "gv-rowmark gv-own" }),
+  ];
 }

@@ -7,7 +7,13 @@ import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
 import { text } from "../kit/words.js";
 
-const VIEWS = { column: createColumn, table: createTable, order: createOrder, stream: createStream, count: createCount };
+const VIEWS = {
+  column: createColumn,
+  table: createTable,
+  order: createOrder,
+  stream: createStream,
+  count: createCount,
+};
 
 /** @param {HTMLElement} root @param {any} app */
 export function mount(root, app) {

@@ -8,9 +8,25 @@ import { text } from "./words.js";
 export function createFrame(app) {
   const prompt = createPrompt(app);
   const model = createModel(app);
-  const rows = el("div", { class: "gv-r1" },
-    el("a", { class: "gv-brand", href: "?", onclick: (/** @type {MouseEvent} */ e) => app.follow(e, app.manifest.pages[0].key) }, "gptviz"),
-    prompt.chip, prompt.form, model.has, createExamples(app), createShare(app), createMenu(app)); // prettier-ignore
+  const rows = el(
+    "div",
+    { class: "gv-r1" },
+    el(
+      "a",
+      {
+        class: "gv-brand",
+        href: "?",
+        onclick: (/** @type {MouseEvent} */ e) => app.follow(e, app.manifest.pages[0].key),
+      },
+      "gptviz",
+    ),
+    prompt.chip,
+    prompt.form,
+    model.has,
+    createExamples(app),
+    createShare(app),
+    createMenu(app),
+  );
   const tabs = el("nav", { class: "gv-r2", "aria-label": text("frame.pages") });
   const root = el("header", { class: "gv-frame" }, rows, tabs);
 
@@ -64,9 +80,11 @@ function createPrompt(app) {
     }
     if (event.key === "Escape") area.blur();
   });
-  area.addEventListener("blur", () => setTimeout(() => {
-    if (!form.contains(document.activeElement)) app.root.classList.remove("gv-asking");
-  })); // prettier-ignore
+  area.addEventListener("blur", () =>
+    setTimeout(() => {
+      if (!form.contains(document.activeElement)) app.root.classList.remove("gv-asking");
+    }),
+  );
   return {
     form,
     chip,
@@ -201,7 +219,11 @@ function createMenu(app) {
       item("frame.theme", () => app.theme()),
       item("frame.copy_link", () => app.copyLink(), undefined, "", "gv-narrow"),
       el("div", { class: "gv-narrow" }, ...exampleItems(app, item)),
-      el("a", { class: "gv-item", href: "?view=api", onclick: (/** @type {Event} */ e) => app.api(e) }, text("frame.api")),
+      el(
+        "a",
+        { class: "gv-item", href: "?view=api", onclick: (/** @type {Event} */ e) => app.api(e) },
+        text("frame.api"),
+      ),
     );
   });
 }
@@ -209,6 +231,10 @@ function createMenu(app) {
 /** @param {any} app @param {(...a: any[]) => any} _item */
 function exampleItems(app, _item) {
   return app.manifest.examples.map((/** @type {any} */ example) =>
-    el("button", { type: "button", class: "gv-item", onclick: () => (close(), app.run(example.text)) },
-      el("b", null, example.name))); // prettier-ignore
+    el(
+      "button",
+      { type: "button", class: "gv-item", onclick: () => (close(), app.run(example.text)) },
+      el("b", null, example.name),
+    ),
+  );
 }

@@ -61,7 +61,11 @@ function build(app) {
       app.root.dataset.page = app.state.page;
     },
   };
-  const skip = el("a", { class: "gv-skip", href: "#gv-stage", onclick: (/** @type {Event} */ e) => jump(e, stage) }, text("frame.skip"));
+  const skip = el(
+    "a",
+    { class: "gv-skip", href: "#gv-stage", onclick: (/** @type {Event} */ e) => jump(e, stage) },
+    text("frame.skip"),
+  );
   const page = el("main", { class: "gv-main-page" }, stage.root, steps.root);
   app.root.append(skip, frame.root, page, notice);
   listen(app, stage);

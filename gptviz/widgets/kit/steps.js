@@ -12,8 +12,13 @@ export function createSteps(app) {
   const back = el("button", { type: "button", class: "gv-btn", onclick: () => app.move(-1) }, text("frame.back"));
   const where = el("span", { class: "gv-where" });
   const next = el("button", { type: "button", class: "gv-btn gv-main", onclick: () => app.move(1) });
-  const root = el("aside", { class: "gv-side", "aria-label": text("frame.steps") }, question, list,
-    el("div", { class: "gv-go" }, back, where, next)); // prettier-ignore
+  const root = el(
+    "aside",
+    { class: "gv-side", "aria-label": text("frame.steps") },
+    question,
+    list,
+    el("div", { class: "gv-go" }, back, where, next),
+  );
   /** @type {HTMLElement | null} */
   let body = null;
 
@@ -74,7 +79,8 @@ export function createSteps(app) {
       return box;
     }
     const right = app.known[asked.right];
-    const verdict = given < 0 || right === undefined || right < 0 ? "" : given === right ? "frame.right" : "frame.wrong";
+    const verdict =
+      given < 0 || right === undefined || right < 0 ? "" : given === right ? "frame.right" : "frame.wrong";
     box.classList.toggle("gv-yes", given === right);
     box.classList.toggle("gv-no", verdict === "frame.wrong");
     const opening = verdict ? [el("b", null, text(verdict)), " "] : [];

@@ -9,10 +9,15 @@ const LEAST = 24;
 /** @param {(row: any) => void} point */
 export function createBars(point) {
   const body = el("div", { class: "gv-rows", role: "list" });
-  const head = el("div", { class: "gv-rowhead" }, el("span", null, text("next_token.head_token")), el("span", null, text("next_token.head_final")));
+  const head = el(
+    "div",
+    { class: "gv-rowhead" },
+    el("span", null, text("next_token.head_token")),
+    el("span", null, text("next_token.head_final")),
+  );
   const root = el("div", { class: "gv-bars" }, head, body);
   /** @type {any[]} */
-  let rows = [];
+  const rows = [];
   /** @type {any} */
   let last = null;
 
@@ -27,8 +32,13 @@ export function createBars(point) {
       const own = el("u");
       const hits = el("s");
       const number = el("span", { class: "gv-n" });
-      const node = el("div", { class: `gv-row${index ? "" : " gv-others"}`, role: "listitem", onpointerenter: () => point(told(index)) },
-        name, el("span", { class: "gv-track" }, bar, own, hits), number); // prettier-ignore
+      const node = el(
+        "div",
+        { class: `gv-row${index ? "" : " gv-others"}`, role: "listitem", onpointerenter: () => point(told(index)) },
+        name,
+        el("span", { class: "gv-track" }, bar, own, hits),
+        number,
+      );
       body.append(node);
       rows.push({ node, name, bar, own, hits, number });
     }

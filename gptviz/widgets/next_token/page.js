@@ -19,7 +19,11 @@ export function mount(root, app) {
   const draws = createDraws(app, { names, paint });
   const writing = createWriting(app);
   const controls = createControls(app, { draws, writing, wanted: exact });
-  root.append(context, line.root, el("div", { class: "gv-nt" }, el("div", { class: "gv-ntmain" }, bars.root, writing.root), controls.root));
+  root.append(
+    context,
+    line.root,
+    el("div", { class: "gv-nt" }, el("div", { class: "gv-ntmain" }, bars.root, writing.root), controls.root),
+  );
   /** @type {any} */
   let view = null;
   /** @type {any} */
@@ -146,12 +150,25 @@ function modelsOwn(/** @type {any} */ outlook) {
     for (let r = p.length - 1; r >= from; r--) sum += p[r];
     return sum;
   };
-  return { V, raw: p, tempered: p, final: p, kept: V, entropy: outlook.entropy, rest: { raw: others, tempered: others, final: others } };
+  return {
+    V,
+    raw: p,
+    tempered: p,
+    final: p,
+    kept: V,
+    entropy: outlook.entropy,
+    rest: { raw: others, tempered: others, final: others },
+  };
 }
 
 /** The three stages for the settings, over the whole vocabulary. */
 function shaped(/** @type {any} */ ready, /** @type {any} */ v, /** @type {any} */ outlook) {
-  const settings = { temperature: v.temperature, topK: Math.min(v.top_k, ready.V), topP: v.top_p, topPFirst: v.order === "top_p" };
+  const settings = {
+    temperature: v.temperature,
+    topK: Math.min(v.top_k, ready.V),
+    topP: v.top_p,
+    topPFirst: v.order === "top_p",
+  };
   const result = S.stages(ready, settings);
   const rest = (/** @type {Float64Array} */ p) => (/** @type {number} */ from) => S.sum(p, from, ready.V);
   return {
@@ -167,7 +184,13 @@ function shaped(/** @type {any} */ ready, /** @type {any} */ v, /** @type {any} 
 }
 
 /** What the prose may say about what is on the stage. */
-function factsOf(/** @type {any} */ outlook, /** @type {any} */ t, /** @type {any} */ v, /** @type {any} */ ready, /** @type {number} */ rows) {
+function factsOf(
+  /** @type {any} */ outlook,
+  /** @type {any} */ t,
+  /** @type {any} */ v,
+  /** @type {any} */ ready,
+  /** @type {number} */ rows,
+) {
   const [raw, now] = [t.rest.raw(rows), t.rest.tempered(rows)];
   const settings = { temperature: v.temperature, topK: Math.min(v.top_k, t.V), topP: v.top_p };
   const kept = (/** @type {boolean} */ first) => (ready ? S.keptInOrder(ready, settings, first) : t.kept);
@@ -195,6 +218,10 @@ function factsOf(/** @type {any} */ outlook, /** @type {any} */ t, /** @type {an
 /** @param {any} outlook */
 function tableOf(outlook) {
   if (!outlook) return null;
-  const rows = outlook.shown.map((/** @type {string} */ token, /** @type {number} */ i) => [token, i + 1, outlook.p[i]]);
+  const rows = outlook.shown.map((/** @type {string} */ token, /** @type {number} */ i) => [
+    token,
+    i + 1,
+    outlook.p[i],
+  ]);
   return { head: ["token", "rank", "p"], rows };
 }

@@ -29,7 +29,15 @@ export function createWriting(app) {
     const mine = (running = new AbortController());
     go.textContent = text("next_token.stop");
     const f = app.state.fields;
-    const args = { text: app.prompt(), model: app.model().name, new: f.new, temperature: f.temperature, top_k: f.top_k, top_p: f.top_p, seed: f.seed };
+    const args = {
+      text: app.prompt(),
+      model: app.model().name,
+      new: f.new,
+      temperature: f.temperature,
+      top_k: f.top_k,
+      top_p: f.top_p,
+      seed: f.seed,
+    };
     try {
       await app.stream("contest", args, (/** @type {any} */ value) => running === mine && draw(value), mine.signal);
     } catch (error) {
@@ -44,7 +52,10 @@ export function createWriting(app) {
   function draw(value) {
     last = value;
     value.texts.forEach((/** @type {any} */ t, /** @type {number} */ i) => {
-      fill(cards[i].words, ...t.shown.map((/** @type {string} */ token, /** @type {number} */ k) => piece(token, looped(t.loops, k))));
+      fill(
+        cards[i].words,
+        ...t.shown.map((/** @type {string} */ token, /** @type {number} */ k) => piece(token, looped(t.loops, k))),
+      );
       cards[i].end.textContent = text(`next_token.stop_${t.stop}`); // words: next_token.stop_*
     });
     speak();
@@ -60,10 +71,17 @@ export function createWriting(app) {
 
   /** @param {string} name @param {number} min @param {number} max */
   function number(name, min, max) {
-    const input = el("input", { type: "number", class: "gv-in", min, max, step: 1, onchange: () => {
-      const value = Math.min(max, Math.max(min, Math.round(+input.value) || min));
-      app.set({ [name]: value });
-    } }); // prettier-ignore
+    const input = el("input", {
+      type: "number",
+      class: "gv-in",
+      min,
+      max,
+      step: 1,
+      onchange: () => {
+        const value = Math.min(max, Math.max(min, Math.round(+input.value) || min));
+        app.set({ [name]: value });
+      },
+    });
     // words: next_token.seed next_token.new
     return { root: el("label", { class: "gv-num" }, text(`next_token.${name}`), input), input };
   }
@@ -80,7 +98,7 @@ export function createWriting(app) {
       stamp = key;
       last = null;
       if (running) running.abort();
-      for (const card of cards) fill(card.words), fill(card.end);
+      for (const card of cards) (fill(card.words), fill(card.end));
     },
   };
 }
