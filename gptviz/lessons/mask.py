@@ -172,7 +172,7 @@ def bench_value(service: Service, decoder: Decoder, ids: list[int], text: str) -
         "tokens": tokens,
         "layers": decoder.shape.layers,
         "position": place,
-        "replacement": leak.REPLACEMENT,
+        "replacement": leak.usual(decoder)[0],
         "first": map_of(first),
     }
 

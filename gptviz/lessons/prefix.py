@@ -12,6 +12,7 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.pieces import continuing
 from gptviz.lab.masking import evidence, leak
 from gptviz.lab.masking import prefix as lab
 from gptviz.lab.masking.leak import rule_of
@@ -144,7 +145,7 @@ def checked(
     lab.check_method(method)
     if len(ending) > MAX_ENDING:
         raise UserError(f"The new ending has {len(ending):,} characters; at most {MAX_ENDING:,} are read.")
-    other = tuple(decoder.tokenizer.encode(ending, begin=False, name="The new ending"))
+    other = tuple(continuing(decoder.tokenizer, ending, "The new ending"))
     key = ("prefix", decoder.name, tuple(ids), keep, rule, method, other)
     return service.compute(key, lambda: lab.check(decoder, ids, keep, rule, method, other))
 
