@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,13 @@ from torch import Tensor
 WEIGHTS = "model.safetensors"
 Damage = Callable[[Path], None]
 Tensors = dict[str, Tensor]
+
+
+def copy(folder: Path, target: Path) -> Path:
+    """A copy to damage, with slashes in its name written otherwise."""
+    target = target.with_name(target.name.replace("/", "_"))
+    shutil.copytree(folder, target)
+    return target
 
 
 def tensors(change: Callable[[Tensors], Tensors]) -> Damage:
@@ -63,6 +71,33 @@ def _without(part: str) -> Damage:
 
 def _under(prefix: str) -> Damage:
     return tensors(lambda found: {prefix + name: tensor for name, tensor in found.items()})
+
+
+def shards(*lost: str) -> Damage:
+    """The weights in three files with an index, as large models come; `lost` names files to take away."""
+
+    def damage(folder: Path) -> None:
+        found = load_file(folder / WEIGHTS)
+        (folder / WEIGHTS).unlink()
+        index = {name: f"model-0000{1 + place % 3}-of-00003.safetensors" for place, name in enumerate(sorted(found))}
+        for file in set(index.values()):
+            part = {name: tensor for name, tensor in found.items() if index[name] == file}
+            save_file(part, folder / file, metadata={"format": "pt"})
+        (folder / f"{WEIGHTS}.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+        for file in lost:
+            (folder / file).unlink()
+
+    return damage
+
+
+def _shard_without(name: str) -> Damage:
+    def damage(folder: Path) -> None:
+        shards()(folder)
+        file = next(path for path in sorted(folder.glob("model-*")) if name in load_file(path))
+        kept = {key: tensor for key, tensor in load_file(file).items() if key != name}
+        save_file(kept, file, metadata={"format": "pt"})
+
+    return damage
 
 
 def _own_code(kind: str) -> Damage:
@@ -115,6 +150,10 @@ REFUSED: dict[str, tuple[Damage, str]] = {
     ),
     "weights cut short": (cut(WEIGHTS, 0.6), "could not be loaded"),
     "no weights": (text(WEIGHTS, None), "could not be loaded"),
+    "a shard gone": (shards("model-00002-of-00003.safetensors"), "could not be loaded: .*model-00002-of-00003"),
+    "a shard that lacks what the index says": (
+        _shard_without("model.norm.weight"), r"1 tensor is missing \(model.norm.weight\)",
+    ),
     "config.json cut short": (cut("config.json", 0.5), "config.json of .* cannot be used"),
     "no config.json": (text("config.json", None), "config.json of .* cannot be used"),
     "a list for config.json": (text("config.json", "[]"), "config.json of .* cannot be used"),
@@ -146,6 +185,7 @@ LOADED: dict[str, tuple[str, Damage]] = {
         "llama, tied",
         tensors(lambda found: {**found, "lm_head.weight": found["model.embed_tokens.weight"].clone()}),
     ),
+    "in shards": ("llama", shards()),
     "rotary angles of old versions": (
         "llama",
         tensors(lambda f: {**f, "model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(4)}),

@@ -7,7 +7,6 @@ computed (a window, tied weights, keys and values of different width).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -162,20 +161,14 @@ FAMILIES: dict[str, Family] = {
 }  # fmt: skip
 
 
-def build(name: str, seed: int = 0) -> PreTrainedModel:
-    """The family's model with random weights in float32, ready to be saved."""
+def build(name: str, seed: int = 0, **changes: Any) -> PreTrainedModel:
+    """The family's model with random weights in float32, ready to be saved; `changes` go into its configuration."""
     family = FAMILIES[name]
     torch.manual_seed(seed)
-    config = CONFIG_MAPPING[family.kind](**family.sizes)
+    config = CONFIG_MAPPING[family.kind](**{**family.sizes, **changes})
     model = family.auto.from_config(config)
     with torch.no_grad():  # norms and biases at one and zero would hide what is done with them
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter.add_(0.1 * torch.randn_like(parameter))
     return model.eval()
-
-
-def save(name: str, folder: Path, seed: int = 0) -> Path:
-    """The family's checkpoint in a folder, without a tokenizer."""
-    build(name, seed).save_pretrained(folder)
-    return folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from transformers.utils import logging
 
@@ -12,11 +13,11 @@ from tests.odd import families
 from tests.odd.layouts import LAYOUTS
 
 
-def make(root: Path, family: str, layout: str = "byte-level", seed: int = 0) -> Path:
-    """A checkpoint folder below `root`, named after what it holds."""
-    folder = root / f"{family} · {layout}".replace("/", "_")
+def make(root: Path, family: str, layout: str = "byte-level", seed: int = 0, **changes: Any) -> Path:
+    """A checkpoint folder below `root`, named after what it holds; `changes` go into the configuration."""
+    folder = root / f"{family} · {layout}{changes or ''}".replace("/", "_")
     if not folder.exists():
-        families.save(family, folder, seed)
+        families.build(family, seed, **changes).save_pretrained(folder)
         LAYOUTS[layout]().save(str(folder / "tokenizer.json"))
     return folder
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -18,15 +17,8 @@ from tests.odd import defects, folders
 IDS = [1, *range(5, 15)]
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("defects")
-
-
 def copy(root: Path, family: str, name: str) -> Path:
-    target = root / name.replace("/", "_")
-    shutil.copytree(folders.make(root, family), target)
-    return target
+    return defects.copy(folders.make(root, family), root / name)
 
 
 @pytest.mark.parametrize("name", defects.REFUSED)
