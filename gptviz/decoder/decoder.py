@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrainedModel
+from transformers import DynamicCache, PreTrainedModel
 
 from gptviz.decoder import attention
 from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
@@ -20,6 +20,7 @@ from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.fast_pass import Written, find
+from gptviz.decoder.loading import load_model, load_tokenizer, reason
 from gptviz.decoder.probe import final_norm, find_layers, verify
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
@@ -89,16 +90,16 @@ class Decoder:
         target, kind = pick_device(device), pick_dtype(dtype)
         if kind is torch.float32:  # a TF32 product keeps 10 bits: enough to break every equality shown here
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        folder = Path(folder)
+        name = name or folder.name
+        model, tokenizer = load_model(folder, name, kind), load_tokenizer(folder, name)
         try:
-            config = AutoConfig.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(
-                folder, config=config, dtype=kind, local_files_only=True, use_safetensors=True
-            )
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"{name or folder} could not be loaded: {_first_line(error)}") from error
-        tokenizer = Tokenizer.from_folder(Path(folder))
-        model.to(target)  # type: ignore[arg-type]  # its decorator hides nn.Module.to's signature
-        return cls(model, tokenizer, name=name or Path(folder).name, source=source)
+            model.to(target)  # type: ignore[arg-type]  # its decorator hides nn.Module.to's signature
+            return cls(model, tokenizer, name=name, source=source)
+        except UserError:
+            raise
+        except Exception as error:  # whatever a model the library can build does when it is first run
+            raise UserError(f"{name} was loaded and cannot be run: {reason(error)}.") from error
 
     @classmethod
     def from_model(
@@ -340,7 +341,3 @@ def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, A
     if not lens.residual:  # the first block's input is the embedding
         lens.residual.append((args[0] if args else kwargs["hidden_states"]).float())
     lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0][:200]

@@ -11,6 +11,7 @@ from torch.nn.functional import adaptive_max_pool2d
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
+from gptviz.decoder.pieces import distinct
 
 KEEP_BYTES = 96 * 2**20  # below this, every layer's scores and weights stay at hand for the detail view
 # Unrelated words in no order, said twice: what follows the earlier copy is the only clue to what comes next.
@@ -115,7 +116,7 @@ def induction_scores(decoder: Decoder) -> Tensor:
     heads"), because an ordinary sentence repeats too little. Everyday words and not random tokens: a small model has
     never met most of its vocabulary.
     """
-    once = [decoder.tokenizer.encode(f" {word}", begin=False)[0] for word in PROBE.split()]
+    once = distinct(decoder.tokenizer, PROBE.split(), decoder.shape.vocabulary)
     length = min(len(once), (decoder.shape.context - 1) // 2)
     ids = [decoder.tokenizer.end_of_text, *once[:length], *once[:length]]  # [1 + 2n]
     scores = torch.zeros(decoder.shape.layers, decoder.shape.heads)
