@@ -9,7 +9,7 @@ import gradio as gr
 import torch
 from torch import Tensor
 
-from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
+from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import heads
 from gptviz.lab.masking.leak import rule_of
@@ -63,7 +63,11 @@ def endpoints(service: Service) -> None:
         rule = rule_of(open_layers, "none", decoder.shape.layers) if open_layers else CAUSAL
         matrix, _ = one_head(service, text, model, integer("layer", layer), integer("head", head), stage, rule)
         rows = [[None if x == float("-inf") else x for x in row] for row in matrix.tolist()]
-        return {"tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)], "matrix": rows}
+        return {
+            "tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)],
+            "matrix": rows,
+            "reach": decoder.facts[layer].reach.as_json(),  # an opened layer keeps it, ahead as far as back
+        }
 
     def all_heads(text: str, size: int = 32, model: str = "") -> dict[str, Any]:
         """What every head does on this text: kind and measures."""
@@ -75,6 +79,7 @@ def endpoints(service: Service) -> None:
             "heads": decoder.shape.heads,
             "size": panel.thumbnails.shape[-1],
             "stats": stats,
+            "reach": [facts.reach.as_json() for facts in decoder.facts],
         }
 
     api(attention, "attention")
@@ -91,8 +96,7 @@ def one_head(
     if stage not in heads.STAGES:
         raise UserError(f'stage is "{stage}"; it must be one of {", ".join(heads.STAGES)}.')
     kept = service.layer(decoder, ids, layer, rule=rule)
-    pattern = rule.pattern(layer)
-    return heads.stage_of(kept, head, stage, allowed(pattern, len(ids), len(ids))), pattern
+    return heads.stage_of(kept, head, stage), rule.pattern(layer)
 
 
 def head_server(service: Service) -> Any:

@@ -60,7 +60,7 @@ def build(service: Service, asked: gr.State) -> Page:
             "codes": [
                 [title, words[f"code_{way}"]] for title, way in zip(lines(words["codes"]), mask_ways.WAYS, strict=True)
             ],
-            "extra": {kind: words[f"extra_{kind}"] for kind in ("refused", "both", "one")},
+            "extra": {kind: words[f"extra_{kind}"] for kind in ("refused", "both", "one", "narrow")},
         },
     )
     story(words["story"])

@@ -42,7 +42,7 @@ gptviz.mount.ways = function (root, io) {
     for (const d of f.differences) table.append(el("tr", {}, el("td", {}, `${NAMES[d.a]} − ${NAMES[d.b]}`), el("td", {}, exact(d.max_delta))));
     extra.textContent = io.fixed.extra[f.flag_and_mask];
     const first = f.differences[0].max_delta === 0, rest = worst === 0;
-    reveal.answer({ index: rest ? 0 : first ? 1 : 2, text: `The first two do the same sums; the fused kernel adds in another order, and differs by ${exact(worst)} at most.` });
+    reveal.answer({ index: rest ? 0 : first ? 1 : 2, text: f.flag_says_it ? `The first two do the same sums; the fused kernel adds in another order, and differs by ${exact(worst)} at most.` : io.fixed.extra.narrow });
   }
   return draw;
 };
