@@ -212,7 +212,7 @@ class Service:
         return self.compute(
             key,
             lambda: decoder.run(ids, rule=rule, capture=[layer], last_only=True).attention[layer],
-            lambda kept: kept.scores.nbytes + kept.weights.nbytes,
+            lambda kept: kept.nbytes,
         )
 
 

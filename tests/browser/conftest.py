@@ -72,7 +72,13 @@ def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
     contexts, trouble = [], []
 
     def opener(
-        lesson: str = "", *, width: int = 1280, height: int = 800, dark: bool = False, drawn: bool = True, **address: Any
+        lesson: str = "",
+        *,
+        width: int = 1280,
+        height: int = 800,
+        dark: bool = False,
+        drawn: bool = True,
+        **address: Any,
     ) -> Page:
         context = chromium.new_context(
             viewport={"width": width, "height": height},

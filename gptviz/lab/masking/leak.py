@@ -188,6 +188,7 @@ def mask_payload(
         "change": numbers(found.change),
         "logit_change": numbers(found.logit_change),
         "loss": {"causal": numbers(causal), "changed": numbers(found.surprisal)},
+        "reach": [facts.reach.as_json() for facts in decoder.facts],  # kept by an opened layer, ahead as far as back
     }
 
 
