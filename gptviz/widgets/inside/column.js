@@ -6,8 +6,114 @@ import { phrase, text } from "../kit/words.js";
 import { settled, word } from "./page.js";
 
 /** @param {HTMLElement} root @param {any} app */
-export function createColumn(root, app) {
-  const legend = el(
+export const createColumn = (root, app) => new Column(root, app);
+
+class Column {
+  /** @param {HTMLElement} root @param {any} app */
+  constructor(root, app) {
+    this.app = app;
+    this.legend = legend();
+    this.picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
+    root.append(this.legend, el("div", { class: "gv-fill" }, this.picture));
+    /** @type {any} */
+    this.column = null;
+    /** @type {any} */
+    this.grid = null;
+    this.cursor = -1;
+    this.picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.keys(event));
+    this.picture.addEventListener("pointerleave", () => this.point(-1));
+    this.picture.addEventListener("pointermove", (/** @type {any} */ event) => {
+      const cell = event.target.closest("[data-row]");
+      if (cell) this.point(Number(cell.dataset.row), Number(cell.dataset.place));
+    });
+    this.picture.addEventListener("click", (/** @type {any} */ event) => {
+      const cell = event.target.closest("[data-place]");
+      if (cell) this.pick(Number(cell.dataset.place));
+    });
+  }
+
+  /** @param {any} view @param {any} found */
+  async show(view, found) {
+    this.column = found;
+    this.grid = null;
+    this.behind(view, found);
+    this.say();
+  }
+
+  /** The pale columns are a background: without them the picture still says what it says. */
+  async behind(/** @type {any} */ view, /** @type {any} */ found) {
+    const grid = await view.ask("grid", { text: view.text, at: view.at, model: view.model }).catch(() => null);
+    if (!grid || this.column !== found) return;
+    this.grid = grid;
+    this.resize();
+  }
+
+  say() {
+    const { column } = this;
+    const rows = column.rows;
+    const top = rows[rows.length - 1].top[0];
+    const settles = settled(rows);
+    const values = { token: column.tokens[column.place], answer: word(top.shown), p: top.p, settles };
+    const key = settles < 0 ? "said_from_start" : settles === rows.length - 2 ? "said_top" : "said_late";
+    this.app.parts.stage.say(`inside.${key}`, { ...values, last: rows.length - 2 }); // words: inside.said_*
+    this.picture.setAttribute("aria-label", text(`inside.${key}`, { ...values, last: rows.length - 2 }));
+  }
+
+  resize() {
+    const { column, grid, picture } = this;
+    if (!column) return;
+    const { width, height, unit } = this.app.parts.stage.size();
+    const g = geometry(width, height - this.legend.offsetHeight - 10, unit, column);
+    picture.setAttribute("width", String(g.width));
+    picture.setAttribute("height", String(g.height));
+    fill(
+      picture,
+      ...axis(g, column),
+      ...(grid ? pale(g, grid, column) : []),
+      ...own(g, column),
+      ...brackets(g, column),
+    );
+  }
+
+  /** @param {number} row @param {number} [place] */
+  point(row, place) {
+    const { column, grid } = this;
+    if (row < 0) return this.app.parts.stage.point(null);
+    const inGrid = grid && place !== undefined && place !== column.place;
+    const at = inGrid ? grid.window.indexOf(place) : -1;
+    const shown = inGrid ? grid.words[row][at] : column.rows[row].top[0].shown;
+    const p = inGrid ? grid.p[row * grid.window.length + at] : column.rows[row].top[0].p;
+    const token = column.tokens[place ?? column.place];
+    const key = row ? "inside.cell" : "inside.cell_table";
+    this.app.parts.stage.point(phrase(key, { layer: row - 1, token, word: word(shown), p }));
+  }
+
+  /** @param {number} place */
+  pick(place) {
+    this.app.set({ at: place === this.column.tokens.length - 1 ? -1 : place });
+  }
+
+  /** @param {KeyboardEvent} event */
+  keys(event) {
+    const { column } = this;
+    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key] || 0;
+    const side = { ArrowRight: 1, ArrowLeft: -1 }[event.key] || 0;
+    if (!step && !side) return;
+    event.preventDefault();
+    const place = column.place + side;
+    if (side && place >= 0 && place < column.tokens.length) this.pick(place);
+    const last = column.rows.length - 1;
+    this.cursor = Math.min(last, Math.max(0, (this.cursor < 0 ? last : this.cursor) + step));
+    this.point(this.cursor);
+  }
+
+  table() {
+    return tableOf(this.column);
+  }
+}
+
+function legend() {
+  return el(
     "div",
     { class: "gv-bar gv-legend" },
     el("i", { class: "gv-swatch" }),
@@ -16,98 +122,6 @@ export function createColumn(root, app) {
     text("inside.legend_other"),
     el("span", { class: "gv-soft" }, text("inside.legend_number")),
   );
-  const picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
-  const box = el("div", { class: "gv-fill" }, picture);
-  root.append(legend, box);
-  /** @type {any} */
-  let column = null;
-  /** @type {any} */
-  let grid = null;
-  let cursor = -1;
-
-  async function show(/** @type {any} */ view, /** @type {any} */ found) {
-    column = found;
-    grid = null;
-    view.ask("grid", { text: view.text, at: view.at, model: view.model }).then(
-      (/** @type {any} */ answer) => {
-        if (column !== found) return;
-        grid = answer;
-        resize();
-      },
-      () => {}, // the pale columns are a background: without them the picture still says what it says
-    );
-    say();
-  }
-
-  function say() {
-    const rows = column.rows;
-    const top = rows[rows.length - 1].top[0];
-    const settles = settled(rows);
-    const values = {
-      token: column.tokens[column.place],
-      answer: word(top.shown),
-      p: top.p,
-      settles,
-      last: rows.length - 2,
-    };
-    const key = settles < 0 ? "said_from_start" : settles === rows.length - 2 ? "said_top" : "said_late";
-    app.parts.stage.say(`inside.${key}`, values); // words: inside.said_*
-    picture.setAttribute("aria-label", text(`inside.${key}`, values));
-  }
-
-  function resize() {
-    if (!column) return;
-    const { width, height, unit } = app.parts.stage.size();
-    const g = geometry(width, height - legend.offsetHeight - 10, unit, column);
-    picture.setAttribute("width", String(g.width));
-    picture.setAttribute("height", String(g.height));
-    fill(
-      picture,
-      ...axis(g, column),
-      ...(grid ? pale(g, grid, column) : []),
-      ...own(g, column, point, pick),
-      ...brackets(g, column),
-    );
-  }
-
-  /** @param {number} row @param {number} [place] */
-  function point(row, place) {
-    if (row < 0) return app.parts.stage.point(null);
-    const inGrid = grid && place !== undefined && place !== column.place;
-    const at = inGrid ? grid.window.indexOf(place) : -1;
-    const shown = inGrid ? grid.words[row][at] : column.rows[row].top[0].shown;
-    const p = inGrid ? grid.p[row * grid.window.length + at] : column.rows[row].top[0].p;
-    const token = column.tokens[place ?? column.place];
-    const key = row ? "inside.cell" : "inside.cell_table";
-    app.parts.stage.point(phrase(key, { layer: row - 1, token, word: word(shown), p }));
-  }
-
-  /** @param {number} place */
-  function pick(place) {
-    app.set({ at: place === column.tokens.length - 1 ? -1 : place });
-  }
-
-  picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key] || 0;
-    const side = { ArrowRight: 1, ArrowLeft: -1 }[event.key] || 0;
-    if (!step && !side) return;
-    event.preventDefault();
-    const place = column.place + side;
-    if (side && place >= 0 && place < column.tokens.length) pick(place);
-    cursor = Math.min(column.rows.length - 1, Math.max(0, (cursor < 0 ? column.rows.length - 1 : cursor) + step));
-    point(cursor);
-  });
-  picture.addEventListener("pointerleave", () => point(-1));
-  picture.addEventListener("pointermove", (/** @type {any} */ event) => {
-    const cell = event.target.closest("[data-row]");
-    if (cell) point(Number(cell.dataset.row), Number(cell.dataset.place));
-  });
-  picture.addEventListener("click", (/** @type {any} */ event) => {
-    const cell = event.target.closest("[data-place]");
-    if (cell) pick(Number(cell.dataset.place));
-  });
-
-  return { show, resize, table: () => tableOf(column) };
 }
 
 /** Where everything stands: rows from the bottom up, the chosen column wide, brackets on the right. */
@@ -217,7 +231,7 @@ function pale(/** @type {any} */ g, /** @type {any} */ grid, /** @type {any} */ 
 }
 
 /** The chosen column: a word and its probability in every cell. */
-function own(/** @type {any} */ g, /** @type {any} */ column, /** @type {any} */ _point, /** @type {any} */ _pick) {
+function own(/** @type {any} */ g, /** @type {any} */ column) {
   const target = column.rows[g.rows - 1].top[0].id;
   const out = [];
   column.rows.forEach((/** @type {any} */ row, /** @type {number} */ r) => {

@@ -49,8 +49,10 @@ export function createCount(root, app) {
 
 /** @param {any} stage @param {any} own */
 function box(stage, own) {
-  if (stage.repeat === 1 && stage.role !== "block")
-    return [line(text(`inside.role_${stage.role}`), stage.rows[0].shape, stage.parameters, own.total, stage)]; // words: inside.role_*
+  if (stage.repeat === 1 && stage.role !== "block") {
+    // words: inside.role_*
+    return [line(text(`inside.role_${stage.role}`), stage.rows[0].shape, stage.parameters, own.total, stage)];
+  }
   /** @type {Record<string, number>} */
   const roles = {};
   for (const row of stage.rows) roles[row.role] = (roles[row.role] || 0) + row.parameters;
@@ -67,7 +69,14 @@ const shapes = (rows, role) =>
     .map((r) => r.shape.join(" × "))
     .join(", ");
 
-/** @param {string} name @param {any} shape @param {number} n @param {number} total @param {any} stage @param {boolean} [inside] */
+/**
+ * @param {string} name
+ * @param {any} shape
+ * @param {number} n
+ * @param {number} total
+ * @param {any} stage
+ * @param {boolean} [inside]
+ */
 function line(name, shape, n, total, stage, inside = false) {
   const tied = stage.role === "head" && n === 0;
   const size = Array.isArray(shape) ? shape.join(" × ") : shape;

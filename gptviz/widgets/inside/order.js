@@ -52,7 +52,8 @@ export function createOrder(root, app) {
       rows: found.rows,
       error: found.past_the_end,
     };
-    note.textContent = text(`inside.${kind}_note`, values); // words: inside.rotary_note inside.learned_note inside.none_note
+    // words: inside.rotary_note inside.learned_note inside.none_note
+    note.textContent = text(`inside.${kind}_note`, values);
   }
 
   function resize() {
@@ -161,6 +162,7 @@ function clocks(
   const chosen = [sorted[0], sorted[Math.floor(sorted.length / 3)], sorted[Math.floor((2 * sorted.length) / 3)]];
   const places = column.window.slice(-6);
   const r = Math.min(15 * unit, width / (places.length * 2.6));
+  /** @type {Node[]} */
   const out = [];
   chosen.forEach((wave, row) => {
     places.forEach((/** @type {number} */ place, /** @type {number} */ i) => {

@@ -1,6 +1,6 @@
 // The stream: how long the vector of a column is before each layer, and how much the layer adds to it.
 import { mix } from "../kit/colour.js";
-import { fill, svg, el } from "../kit/dom.js";
+import { el, fill, mark, rect, svg } from "../kit/dom.js";
 import { number } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
 
@@ -78,102 +78,73 @@ function draw(
   /** @type {number} */ height,
   /** @type {number} */ unit,
 ) {
-  const L = found.added.length;
-  const P = found.window.length;
   const at = found.window.indexOf(column.place);
-  const narrow = width < 560;
-  const left = 40 * unit;
-  const right = narrow ? 130 : 330 * unit;
-  const [top, foot] = [22 * unit, 26 * unit];
-  const rowHeight = (height - top - foot) / L;
-  const cell = (width - left - right - 14 * unit) / P;
+  const [left, top, foot] = [40 * unit, 22 * unit, 26 * unit];
+  const right = width < 560 ? 130 : 330 * unit;
+  const rowHeight = (height - top - foot) / found.added.length;
+  const cell = (width - left - right - 14 * unit) / found.window.length;
   const y = (/** @type {number} */ l) => height - foot - (l + 1) * rowHeight;
+  const g = { at, left, top, foot, right, rowHeight, cell, y, unit, width, height, x0: width - right };
+  return [...cells(g, found), ...bars(g, found), ...tokens(g, found, column), ...legend(g, found)];
+}
+
+/** @param {any} g @param {any} found */
+function cells(g, found) {
   const every = found.norms.flat();
   const [low, high] = [Math.log(Math.max(1e-3, Math.min(...every))), Math.log(Math.max(...every))];
-  const out = [];
-  const x0 = width - right;
-  const most = Math.max(
-    ...found.norms.map((/** @type {number[]} */ r) => r[at]),
-    ...found.added.map((/** @type {number[]} */ r) => r[at]),
-  );
-  const scale = (right - 62 * unit) / Math.sqrt(most);
-  for (let l = 0; l < L; l++) {
-    if (!(l % (rowHeight > 13 * unit ? 1 : 5)) || l === L - 1)
-      out.push(
-        svg("text", { x: left - 8 * unit, y: y(l) + rowHeight / 2, class: "gv-tick", "text-anchor": "end" }, String(l)),
-      );
-    for (let i = 0; i < P; i++) {
+  const step = g.rowHeight > 13 * g.unit ? 1 : 5;
+  return found.added.flatMap((/** @type {number[]} */ row, /** @type {number} */ l) => {
+    const middle = g.y(l) + g.rowHeight / 2;
+    const named = l % step === 0 || l === found.added.length - 1;
+    const out = named ? [mark(g.left - 8 * g.unit, middle, String(l), "gv-tick", "end")] : [];
+    row.forEach((_, i) => {
       const t = (Math.log(Math.max(1e-3, found.norms[l + 1][i])) - low) / (high - low || 1);
-      out.push(
-        svg("rect", {
-          x: left + i * cell,
-          y: y(l) + 0.5,
-          width: Math.max(1, cell - 1),
-          height: Math.max(1, rowHeight - 1),
-          fill: mix("--void", "--key", 0.08 + 0.8 * t),
-          "data-layer": l,
-          "data-at": i,
-        }),
-      );
-    }
-    const [norm, added] = [found.norms[l][at], found.added[l][at]];
-    out.push(
-      svg("rect", {
-        x: x0,
-        y: y(l) + rowHeight * 0.12,
-        width: Math.sqrt(norm) * scale,
-        height: rowHeight * 0.38,
-        class: "gv-normbar",
-        "data-layer": l,
-        "data-at": at,
-      }),
-    );
-    out.push(
-      svg("rect", {
-        x: x0,
-        y: y(l) + rowHeight * 0.52,
-        width: Math.sqrt(added) * scale,
-        height: rowHeight * 0.34,
-        class: "gv-addbar",
-        "data-layer": l,
-        "data-at": at,
-      }),
-    );
-    if (rowHeight > 11 * unit)
-      out.push(
-        svg(
-          "text",
-          { x: x0 + Math.sqrt(Math.max(norm, added)) * scale + 6 * unit, y: y(l) + rowHeight / 2, class: "gv-tick" },
-          `+ ${number(added)}`,
-        ),
-      );
-  }
-  found.window.forEach((/** @type {number} */ place, /** @type {number} */ i) => {
-    const room = Math.floor(cell / (7.4 * unit));
-    if (room >= 2 || i === at)
-      out.push(
-        svg(
-          "text",
-          {
-            x: left + (i + 0.5) * cell,
-            y: height - 8 * unit,
-            class: i === at ? "gv-tick gv-own" : "gv-tick",
-            "text-anchor": "middle",
-            "data-at": i,
-          },
-          column.tokens[place].slice(0, Math.max(3, room)),
-        ),
-      );
+      const more = { fill: mix("--void", "--key", 0.08 + 0.8 * t), "data-layer": l, "data-at": i };
+      out.push(rect(g.left + i * g.cell, g.y(l) + 0.5, g.cell - 1, g.rowHeight - 1, more));
+    });
+    return out;
   });
-  out.push(svg("rect", { x: left + at * cell - 0.5, y: top, width: cell, height: L * rowHeight, class: "gv-outline" }));
-  out.push(svg("text", { x: left, y: 12 * unit, class: "gv-tick gv-sans" }, text("inside.stream_axis")));
-  out.push(
-    svg("rect", { x: x0, y: 5 * unit, width: 10 * unit, height: 9 * unit, class: "gv-normbar" }),
-    svg("text", { x: x0 + 15 * unit, y: 12 * unit, class: "gv-tick gv-sans" }, text("inside.stream_norm")),
-  );
-  out.push(
-    svg("rect", { x: x0 + 150 * unit, y: 5 * unit, width: 10 * unit, height: 9 * unit, class: "gv-addbar" }),
-    svg("text", { x: x0 + 165 * unit, y: 12 * unit, class: "gv-tick gv-sans" }, text("inside.stream_added")),
-  );
-  return out;
+}
+
+/** The chosen column's stream and what each layer adds, as lengths on one square-root scale. */
+function bars(/** @type {any} */ g, /** @type {any} */ found) {
+  const of = (/** @type {number[][]} */ rows) => rows.map((row) => row[g.at]);
+  const [norms, added] = [of(found.norms), of(found.added)];
+  const scale = (g.right - 62 * g.unit) / Math.sqrt(Math.max(...norms, ...added));
+  return added.flatMap((more, l) => {
+    const data = { "data-layer": l, "data-at": g.at };
+    const [a, b] = [Math.sqrt(norms[l]) * scale, Math.sqrt(more) * scale];
+    const out = [
+      rect(g.x0, g.y(l) + g.rowHeight * 0.12, a, g.rowHeight * 0.38, { class: "gv-normbar", ...data }),
+      rect(g.x0, g.y(l) + g.rowHeight * 0.52, b, g.rowHeight * 0.34, { class: "gv-addbar", ...data }),
+    ];
+    const x = g.x0 + Math.max(a, b) + 6 * g.unit;
+    if (g.rowHeight > 11 * g.unit) out.push(mark(x, g.y(l) + g.rowHeight / 2, `+ ${number(more)}`));
+    return out;
+  });
+}
+
+/** @param {any} g @param {any} found @param {any} column */
+function tokens(g, found, column) {
+  const room = Math.floor(g.cell / (7.4 * g.unit));
+  return found.window.flatMap((/** @type {number} */ place, /** @type {number} */ i) => {
+    if (room < 2 && i !== g.at) return [];
+    const kind = i === g.at ? "gv-tick gv-own" : "gv-tick";
+    const words = column.tokens[place].slice(0, Math.max(3, room));
+    return [mark(g.left + (i + 0.5) * g.cell, g.height - 8 * g.unit, words, kind, "middle", { "data-at": i })];
+  });
+}
+
+/** @param {any} g @param {any} found */
+function legend(g, found) {
+  const { unit, x0 } = g;
+  const column = found.added.length * g.rowHeight;
+  return [
+    rect(g.left + g.at * g.cell - 0.5, g.top, g.cell, column, { class: "gv-outline" }),
+    mark(g.left, 10 * unit, text("inside.stream_axis"), "gv-tick gv-sans"),
+    rect(x0, 5 * unit, 10 * unit, 9 * unit, { class: "gv-normbar" }),
+    mark(x0 + 15 * unit, 10 * unit, text("inside.stream_norm"), "gv-tick gv-sans"),
+    rect(x0 + 150 * unit, 5 * unit, 10 * unit, 9 * unit, { class: "gv-addbar" }),
+    mark(x0 + 165 * unit, 10 * unit, text("inside.stream_added"), "gv-tick gv-sans"),
+  ];
 }

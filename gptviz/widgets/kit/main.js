@@ -6,7 +6,7 @@ import { el, unpacked } from "./dom.js";
 import { createFrame } from "./frame.js";
 import { watchMenus } from "./menus.js";
 import { createStage } from "./stage.js";
-import { createSteps } from "./steps.js";
+import { Steps } from "./steps.js";
 import { setWords, text } from "./words.js";
 
 const here = /** @type {any} */ (window);
@@ -40,7 +40,7 @@ async function start() {
 /** @param {App} app */
 function build(app) {
   const stage = createStage();
-  const steps = createSteps(app);
+  const steps = new Steps(app);
   const frame = createFrame(app);
   const notice = el("div", { class: "gv-notice", role: "status", hidden: true });
   let timer = 0;

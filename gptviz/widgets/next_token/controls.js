@@ -5,8 +5,8 @@ import { text } from "../kit/words.js";
 
 const STEPS_K = [0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100, 200, 500, 1000, 5000, 20000];
 
-/** @param {any} app @param {any} parts */
-export function createControls(app, { draws, writing, wanted }) {
+/** @param {any} parts */
+export function createControls({ draws, writing, wanted }) {
   const temperature = slider("temperature", 0, 3, 0.05);
   const topK = slider("top_k", 0, STEPS_K.length - 1, 1);
   const topP = slider("top_p", 0.01, 1, 0.01);
@@ -33,7 +33,7 @@ export function createControls(app, { draws, writing, wanted }) {
     writing.controls,
     below,
   );
-  const self = { root, set, vocabulary, facts, onmove: (/** @type {any} */ _fields) => {} };
+  const self = { root, set, vocabulary, facts, onmove: /** @type {(fields: any) => void} */ (() => {}) };
   root.addEventListener("pointerenter", () => wanted().catch(() => {}));
   root.addEventListener("focusin", () => wanted().catch(() => {}));
 

@@ -72,7 +72,10 @@ export function createDraws(app, { names, paint }) {
       ready = nextReady;
       table = nextTable;
     },
-    /** Another distribution or seed makes the tally worthless; the same one, painted again, does not. @param {string} key */
+    /**
+     * Another distribution or seed makes the tally worthless; the same one, painted again, does not.
+     * @param {string} key
+     */
     reset(key) {
       if (key === stamp) return;
       stamp = key;

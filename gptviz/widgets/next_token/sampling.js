@@ -1,16 +1,23 @@
-// From logits to a choice: temperature, then top-k, then top-p, as lab/writing/sampling.py has it (a test compares the two).
+// From logits to a choice: temperature, then top-k, then top-p, as lab/writing/sampling.py has it; a test compares the
+// two.
 // Tokens are kept from the likeliest down, so every truncation keeps a first stretch of that order.
 
-// What is wrong with a setting, in the words of the server; "" when nothing is.
-export function check({ temperature: t, topK: k, topP: p }) {
-  const name = (x) => (Number.isNaN(x) ? "nan" : x === Infinity ? "inf" : x === -Infinity ? "-inf" : String(x));
-  if (!Number.isFinite(t) || t < 0) return `temperature is ${name(t)}; it must be a number from 0 (greedy) up.`;
-  if (!Number.isInteger(k) || k < 0) return `top_k is ${name(k)}; it must be a whole number from 0 (off) up.`;
-  if (!(p >= 0 && p <= 1)) return `top_p is ${name(p)}; it must be a number from 0 to 1 (off).`;
-  return "";
-}
+/**
+ * @typedef {{ temperature: number, topK: number, topP: number }} Cuts
+ * @typedef {Cuts & { topPFirst: boolean }} Settings
+ * @typedef {object} Ready all arrays are in the order of `order`
+ * @property {number} V
+ * @property {Uint32Array} order
+ * @property {Float64Array} z
+ * @property {Float64Array} raw
+ * @property {number} possible
+ * @property {Float64Array} tempered
+ * @property {Float64Array} final
+ * @property {number} entropyRaw
+ */
 
 // Ids from the likeliest down, equal logits by id: a stable radix sort of the float32 bits, 11 at a time.
+/** @param {Float32Array} logits */
 function ranking(logits) {
   const V = logits.length,
     copy = new Float32Array(V),
@@ -31,6 +38,10 @@ function ranking(logits) {
 }
 
 // Logits [V] float32, made ready once a prompt. All arrays below are in the order of `order`.
+/**
+ * @param {Float32Array} logits
+ * @returns {Ready}
+ */
 export function prepare(logits) {
   const V = logits.length,
     order = ranking(logits),
@@ -39,17 +50,17 @@ export function prepare(logits) {
   for (let r = 0; r < V; r++) {
     z[r] = logits[order[r]];
     if (Number.isNaN(z[r]) || z[r] === Infinity)
-      throw new Error("A logit is not a number or is infinite; logits must be finite or −inf.");
+      throw new Error("NaN or Infinity"); /* not words: the page says that it is broken */
   }
-  if (z[0] === -Infinity) throw new Error("Every logit is −inf, so no token is possible; at least one must be finite.");
+  if (z[0] === -Infinity) throw new Error("-Infinity");
   let possible = V;
   while (z[possible - 1] === -Infinity) possible--;
   const ready = { V, order, z, raw, possible, tempered: new Float64Array(V), final: new Float64Array(V) };
-  ready.entropyRaw = softmax(z, 1, raw);
-  return ready;
+  return { ...ready, entropyRaw: softmax(z, 1, raw) };
 }
 
 // Fills p with softmax(z / temperature) and returns its entropy in nats: ln Σ − Σ p·x.
+/** @param {Float64Array} z @param {number} temperature @param {Float64Array} p */
 function softmax(z, temperature, p) {
   const V = z.length,
     top = z[0];
@@ -66,9 +77,7 @@ function softmax(z, temperature, p) {
   return Math.max(0, Math.log(sum) - weighted / sum);
 }
 
-// The entropy at one temperature, the whole vocabulary kept; scratch [V] is overwritten.
-export const entropyAt = ({ z }, temperature, scratch) => (temperature === 0 ? 0 : softmax(z, temperature, scratch));
-
+/** @param {Float64Array} p @param {number} n */
 function entropy(p, n) {
   let h = 0;
   for (let r = 0; r < n; r++) if (p[r] > 0) h -= p[r] * Math.log(p[r]);
@@ -76,6 +85,7 @@ function entropy(p, n) {
 }
 
 // The three stages for valid settings. Fills ready.tempered and ready.final; the arrays are used again each time.
+/** @param {Ready} ready @param {Settings} settings */
 export function stages(ready, { temperature, topK, topP, topPFirst }) {
   const { V, z, tempered, final } = ready;
   let entropyTempered = 0;
@@ -99,6 +109,7 @@ export function stages(ready, { temperature, topK, topP, topPFirst }) {
 }
 
 // How many tokens survive, with top-p after the temperature or before it; ready.tempered must be filled.
+/** @param {Ready} ready @param {Cuts} settings @param {boolean} [topPFirst] */
 export function keptInOrder({ V, z, raw, tempered, possible }, { temperature, topK, topP }, topPFirst) {
   let kept = temperature === 0 ? 1 : possible;
   if (topK) {
@@ -110,6 +121,7 @@ export function keptInOrder({ V, z, raw, tempered, possible }, { temperature, to
 }
 
 // How many of the first `kept` tokens it takes to reach topP of their mass; at least one.
+/** @param {Float64Array} p @param {number} kept @param {number} topP */
 function nucleus(p, kept, topP) {
   if (topP >= 1) return kept;
   let mass = 0,
@@ -122,6 +134,7 @@ function nucleus(p, kept, topP) {
   return kept;
 }
 
+/** @param {Float64Array} p @param {number} from @param {number} to */
 export function sum(p, from, to) {
   let total = 0;
   for (let r = to - 1; r >= from; r--) total += p[r]; // the small ones first
@@ -129,11 +142,13 @@ export function sum(p, from, to) {
 }
 
 // The index-th number of a seeded sequence in [0, 1), 53 bits: mulberry32.
+/** @param {number} seed @param {number} index */
 export function uniform(seed, index) {
   const high = mulberry32(seed, 2 * index + 1) >>> 5,
     low = mulberry32(seed, 2 * index + 2) >>> 6;
   return (high * 67108864 + low) / 9007199254740992;
 }
+/** @param {number} seed @param {number} step */
 function mulberry32(seed, step) {
   const a = (seed + Math.imul(step, 0x6d2b79f5)) | 0;
   let t = Math.imul(a ^ (a >>> 15), a | 1);
@@ -142,6 +157,7 @@ function mulberry32(seed, step) {
 }
 
 // Ranks drawn from the final distribution for the numbers start … start + n − 1 of the seed.
+/** @param {Float64Array} final @param {number} kept @param {number} seed @param {number} n @param {number} start */
 export function draws(final, kept, seed, n, start) {
   const edges = new Float64Array(kept),
     out = new Uint32Array(n);
@@ -161,6 +177,7 @@ export function draws(final, kept, seed, n, start) {
 }
 
 // Counts by rank against expected counts; tokens expected fewer than 5 times share one bin.
+/** @param {Float64Array} final @param {number} kept @param {Map<number, number>} counts @param {number} n */
 export function chiSquare(final, kept, counts, n) {
   let statistic = 0,
     bins = 0,
@@ -191,6 +208,7 @@ export function chiSquare(final, kept, counts, n) {
 }
 
 // Regularised upper incomplete gamma Q(a, x): series below a + 1, continued fraction (Lentz) above.
+/** @param {number} a @param {number} x */
 export function upperGamma(a, x) {
   if (x <= 0) return 1;
   const front = Math.exp(a * Math.log(x) - x - logGamma(a));
@@ -214,6 +232,10 @@ export function upperGamma(a, x) {
   }
   return front * h;
 }
+/**
+ * @param {number} x
+ * @returns {number}
+ */
 function logGamma(x) {
   // Lanczos, g = 7
   const c = [
