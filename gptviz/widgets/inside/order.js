@@ -17,10 +17,8 @@ export function createOrder(root, app) {
       el("div", { class: "gv-orderside" }, title, note, dials),
     ),
   );
-  /** @type {any} */
-  let column = null;
-  /** @type {any} */
-  let found = null;
+  let /** @type {any} */ column = null;
+  let /** @type {any} */ found = null;
 
   async function show(/** @type {any} */ view, /** @type {any} */ next) {
     const answer = await view.ask("order", { text: view.text, model: view.model });
