@@ -8,7 +8,7 @@ export function createOrder(root, app) {
   const picture = svg("svg", { class: "gv-svg", role: "img" });
   const title = el("h2");
   const note = el("p", { class: "gv-soft" });
-  const dials = svg("svg", { class: "gv-svg", role: "img" });
+  const dials = svg("svg", { class: "gv-svg", "aria-hidden": "true" }); // the note beside them says it
   root.append(
     el(
       "div",
@@ -28,7 +28,9 @@ export function createOrder(root, app) {
     const pair = found.pairs[0];
     const end = pair ? pair.cosine[pair.cosine.length - 1] : null;
     const token = pair ? column.tokens[pair.first] : "";
-    app.parts.stage.say(pair ? "inside.order_say" : "inside.order_none", { token, cosine: Math.max(0, end ?? 0) });
+    const [key, values] = [pair ? "inside.order_say" : "inside.order_none", { token, cosine: Math.max(0, end ?? 0) }];
+    app.parts.stage.say(key, values); // words: inside.order_say inside.order_none
+    picture.setAttribute("aria-label", text(key, values));
     app.facts({
       paired: Boolean(pair),
       pair: token,
