@@ -122,7 +122,10 @@ function tellHost(app) {
   }
 }
 
-/** The language: what the address asks for, else the browser's first that there is, else English. @param {string | null} asked */
+/**
+ * The language: what the address asks for, else the browser's first that there is, else English.
+ * @param {string | null} asked
+ */
 function chosen(asked) {
   const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=gptviz-languages]"));
   const there = meta ? meta.content.split(" ") : ["en"];

@@ -40,6 +40,7 @@ export class Steps {
     const [at, total] = course ? [course.at + 1, course.stops.length] : [now, page.steps.length];
     const after = course ? null : this.app.neighbour(1);
     const last = at === total;
+    // words: frame.course_of frame.step_of
     this.where.textContent = text(course ? "frame.course_of" : "frame.step_of", { n: at, total });
     this.where.classList.toggle("gv-course", Boolean(course));
     this.where.style.setProperty("--part", String(at / total));
