@@ -154,6 +154,13 @@ REFUSED: dict[str, tuple[Damage, str]] = {
     "a shard that lacks what the index says": (
         _shard_without("model.norm.weight"), r"1 tensor is missing \(model.norm.weight\)",
     ),
+    "a weight that is no number": (
+        tensors(lambda found: {**found, "model.norm.weight": found["model.norm.weight"] / 0}),
+        r"infinite or no number in float32: 1 tensor is so \(model.norm.weight\)",
+    ),
+    "generation_config.json cut short": (text("generation_config.json", "{"), "mine could not be loaded"),
+    "quantised in a way that needs a package": (config(quantization_config={"quant_method": "gptq", "bits": 4}),
+                                               "mine could not be loaded"),
     "config.json cut short": (cut("config.json", 0.5), "config.json of .* cannot be used"),
     "no config.json": (text("config.json", None), "config.json of .* cannot be used"),
     "a list for config.json": (text("config.json", "[]"), "config.json of .* cannot be used"),

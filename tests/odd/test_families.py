@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gptviz.service import Service
-from tests.odd import compare, folders, known
+from tests.odd import compare, defects, folders, known
 from tests.odd.endpoints import WITHOUT_A_MODEL, Refused, endpoints
 from tests.odd.families import FAMILIES
 from tests.odd.layouts import LAYOUTS
@@ -73,6 +73,16 @@ def test_pieces_that_a_model_has_no_vector_for_are_refused_by_name(root):
     assert case.call["tokenize"](text=case.text)["count"] == 2
     found = compare.examine(case.folder, "z, x; y ☃ z, x; z")  # bytes only: the usual replacement is found among them
     assert (found.wrong, found.refusals) == ({}, {})
+
+
+def test_an_end_of_text_that_the_model_has_no_vector_for(root):
+    """GPT-2's default of 50256 in the config.json of a small model: nothing that starts from that mark refuses."""
+    folder = defects.copy(folders.make(root, "gpt2"), root / "end beyond the rows")
+    defects.config(eos_token_id=50256)(folder)
+    layout = (folder / "tokenizer.json").read_text().replace('"</s>"', '"<end>"')
+    (folder / "tokenizer.json").write_text(layout)
+    found = compare.examine(folder)
+    assert (found.refused, found.wrong, found.refusals) == ("", {}, {})
 
 
 def test_the_checks_can_fail(root):
