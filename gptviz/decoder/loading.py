@@ -6,6 +6,7 @@ Nothing in a folder is run: no code of its own, no pickle. A tensor that the fil
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,6 +30,9 @@ LONGEST_REASON = 240  # characters of the library's own words
 STORED_CONSTANT = re.compile(
     r"(^|\.)((attn|attention)\.(masked_)?bias|rotary_emb\.(inv_freq|cos_cached|sin_cached)|position_ids)$"
 )
+
+# The library prints its report as a table of every tensor; here it becomes one sentence.
+logging.getLogger("transformers.modeling_utils").addFilter(lambda record: "LOAD REPORT" not in record.getMessage())
 
 
 def load_model(folder: Path, name: str, dtype: torch.dtype) -> PreTrainedModel:

@@ -82,5 +82,6 @@ def _words(tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
 
 
 def _any(tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
-    for data, id in tokenizer.entries.items():
-        yield data.decode(errors="replace"), id
+    """Every piece, halves of a character last: their text says nothing that could be typed."""
+    pairs = [(data.decode(errors="replace"), id) for data, id in tokenizer.entries.items()]
+    yield from sorted(pairs, key=lambda pair: "\ufffd" in pair[0])

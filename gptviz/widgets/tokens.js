@@ -36,7 +36,18 @@ gptviz.mount.tokens = function (root) {
   function caption(v) {
     const count = `${gptviz.whole(v.count)} ${v.count === 1 ? "token" : "tokens"} of at most ${gptviz.whole(v.context)}; · is a blank that belongs to its token. Hover a token for its id and bytes.`;
     const blank = v.trailing_blank ? " The text ends with a blank: most words begin with theirs, so the next word is harder to guess." : "";
-    const lost = v.lost_bytes ? ` This vocabulary has no token for ${v.lost_bytes} of the text’s bytes; the model does not see them.` : "";
-    return count + blank + lost;
+    return count + blank + changed(v.losses);
+  }
+  // What the tokens do not hold as it was typed, stretch by stretch; equal ones are named once.
+  function changed(losses) {
+    const told = {
+      unknown: (loss) => `“${loss.was}” is unknown to this vocabulary and read as ${loss.became}`,
+      normalised: (loss) => `“${loss.was}” is read as “${loss.became}”`,
+      lost: (loss) => `“${loss.was}” is dropped`,
+      added: (loss) => `${loss.became} is added${loss.start ? "" : " in front"}`,
+    };
+    const named = [...new Set(losses.map((loss) => told[loss.kind](loss)))];
+    const more = named.length > 5 ? `; and ${gptviz.whole(named.length - 5)} more` : "";
+    return named.length ? ` Not as typed: ${named.slice(0, 5).join("; ")}${more}.` : "";
   }
 };

@@ -202,6 +202,11 @@ LOADED: dict[str, tuple[str, Damage]] = {
         tensors(lambda f: {**f, **{f"transformer.h.{i}.attn.{name}": torch.ones(1, 1, 4, 4)
                                    for i in range(3) for name in ("bias", "masked_bias")}}),
     ),
+    "constants of old versions in GPT-NeoX": (
+        "gpt_neox",
+        tensors(lambda f: {**f, **{f"gpt_neox.layers.{i}.attention.{name}": torch.ones(1)
+                                   for i in range(3) for name in ("bias", "masked_bias", "rotary_emb.inv_freq")}}),
+    ),
     "keys without the model's prefix": (
         "gpt2",
         tensors(lambda found: {name.removeprefix("transformer."): tensor for name, tensor in found.items()}),

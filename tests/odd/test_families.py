@@ -85,6 +85,27 @@ def test_an_end_of_text_that_the_model_has_no_vector_for(root):
     assert (found.refused, found.wrong, found.refusals) == ("", {}, {})
 
 
+def test_a_typed_replacement_is_a_piece_that_continues_the_text(root):
+    """Llama 2's tokens of a word alone are no answer; a word that the vocabulary lacks is named as such."""
+    llama = compare.Case(folders.make(root, "llama", "▁ by normaliser (Llama 2)"))
+    for typed in (" sat", "s", "."):
+        answer = llama.call["mask"](text=llama.text, replacement=typed)
+        assert bytes(answer["replacement"]["bytes"]) == typed.encode()
+    with pytest.raises(Refused, match='"sat", which is 3 tokens in this vocabulary'):
+        llama.call["mask"](text=llama.text, replacement="sat")
+    words = compare.Case(folders.make(root, "llama", "whole words"))
+    with pytest.raises(Refused, match='" zebra", which is unknown in this vocabulary'):
+        words.call["mask"](text=words.text, replacement=" zebra")
+
+
+def test_a_text_is_told_what_became_of_each_stretch(root):
+    case = compare.Case(folders.make(root, "llama", "unigram, NFKC, unknown"))
+    answer = case.call["tokenize"](text="cat ☃ ﬁ")
+    kept = [(loss["kind"], loss["start"], loss["stop"], loss["was"], loss["became"]) for loss in answer["losses"]]
+    assert kept == [("added", 0, 0, "", "·"), ("unknown", 4, 5, "☃", "<unk>"), ("normalised", 6, 7, "ﬁ", "fi")]
+    assert answer["lost_bytes"] == 3
+
+
 def test_the_checks_can_fail(root):
     """A planted difference of every kind is found: else all of the above would say nothing."""
     case = compare.Case(folders.make(root, "llama"))
