@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from gptviz.decoder.decoder import Decoder
 from gptviz.lessons.page import lines, prose
 from gptviz.service import Service
 from gptviz.service.service import Status
 from gptviz.shell import _example, build, launch_options
+from tests.odd import folders
 
 
 @pytest.fixture
@@ -111,3 +113,18 @@ def test_every_tab_opens_and_draws_without_an_error(open_page):
         page.wait_for_timeout(1500)
         assert page.get_by_role("tab", name=module.TAB, exact=True).get_attribute("aria-selected") == "true"
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_the_strip_names_what_was_not_kept_as_typed(loading, chromium, tmp_path):
+    service, address = loading
+    odd = Decoder.load(folders.make(tmp_path, "llama", "unigram, NFKC, unknown"), name="odd")
+    service.add(odd, first=False)
+    page = chromium.new_context().new_page()
+    page.goto(address)
+    page.wait_for_selector(".gv-tok")
+    draw = "v => { const root = document.createElement('div'); gptviz.mount.tokens(root)(v); return root.textContent; }"
+    said = page.evaluate(draw, service.tokens("cat ☃ ﬁ ☃", "odd"))
+    told = "· is added in front; “☃” is unknown to this vocabulary and read as <unk>; “ﬁ” is read as “fi”."
+    assert f"Not as typed: {told}" in said
+    assert "Not as typed" not in page.evaluate(draw, service.tokens("The ☃", "nano"))
+    page.context.close()
