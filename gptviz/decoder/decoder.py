@@ -20,7 +20,7 @@ from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.loading import load_model, load_tokenizer, reason
-from gptviz.decoder.probe import final_norm, find_layers, verify
+from gptviz.decoder.probe import check_once, final_norm, find_layers, verify
 from gptviz.decoder.run import LayerAttention, Run, Step
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
@@ -39,6 +39,7 @@ class Decoder:
         self.model, self.tokenizer, self.name, self.source = model.eval(), tokenizer, name, source
         self.layers = find_layers(model)
         self.facts = verify(model, self.layers)
+        check_once(model, self.layers)
         self.shape = shape_of(model, self.facts)
         self.norm = final_norm(model, self.layers)
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward

@@ -22,7 +22,9 @@ WAITING = {
     "errors.*": "each page's errors move with the page",
 }
 SAYS = re.compile(r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.say)\(\s*["'`]([^"'`$]+)["'`]""")
-SAYS_SOME = re.compile(r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|\.say)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)""")
+SAYS_SOME = re.compile(
+    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|\.say)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)"""
+)
 DATA_WORDS = re.compile(r"""data-words["']?\s*[=:,]\s*["']([^"']+)["']|dataset\.words\s*=\s*["']([^"']+)["']""")
 IN_PYTHON = re.compile(r"""\.text\(\s*["']([a-z0-9_]+(?:\.[a-z0-9_]+)+)["']""")
 RAISES = re.compile(r"""UserError\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
