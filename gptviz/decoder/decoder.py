@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrai
 
 from gptviz.decoder import attention
 from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
-from gptviz.decoder.cache import GrowingCache, cache_bytes
+from gptviz.decoder.cache import GrowingCache, KeptRows, cache_bytes, kept_rows
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.experts import Experts, one_row_at_a_time
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.probe import final_norm, find_layers, verify
 from gptviz.decoder.run import LayerAttention, Run, Step
@@ -39,6 +41,7 @@ class Decoder:
         self.layers = find_layers(model)
         self.facts = verify(model, self.layers)
         self.shape = shape_of(model, self.facts)
+        self.experts = Experts(model, self.layers)
         self.norm = final_norm(model, self.layers)
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
@@ -100,12 +103,14 @@ class Decoder:
         last_only: bool = False,
         observe: Observer | None = None,
         inputs: Iterable[int] = (),
+        one_row: bool = False,
     ) -> Run:
         """One forward pass over T tokens.
 
         `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
         are; `observe(layer, scores, weights)` ([h, T, T]
-        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. UserError on bad ids.
+        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. `one_row` runs experts one
+        row at a time, so that a row's bits do not depend on which others chose the same expert. UserError on bad ids.
         """
         ids = self.check_ids(ids)
         kept: dict[int, tuple[Tensor, Tensor]] = {}
@@ -119,7 +124,8 @@ class Decoder:
 
         watching = observe is not None or bool(wanted)
         lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual, inputs=inputs)
-        logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
+        with one_row_at_a_time(one_row):
+            logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
         given = {layer: found for layer, found in lens.inputs.items() if found is not None}
         seen = _on_cpu(lens.seen)
@@ -133,10 +139,12 @@ class Decoder:
         *,
         rule: MaskRule = CAUSAL,
         residual: bool = False,
+        one_row: bool = False,
     ) -> list[Run]:
         """One forward pass over B rows of any lengths; each row's Run is what the row alone would give.
 
-        Rows are padded on the right, where positions stay what they are, and no query reads a padded key.
+        Rows are padded on the right, where positions stay what they are, and no query reads a padded key; `one_row`
+        as in `run`.
         """
         checked = [self.check_ids(row) for row in rows]
         lengths = [len(row) for row in checked]
@@ -144,7 +152,8 @@ class Decoder:
         padded = torch.tensor([row + [0] * (T - len(row)) for row in checked])  # [B, T]
         sizes = None if min(lengths) == T else torch.tensor(lengths, device=self.device)
         lens = Lens(rule, lengths=sizes, residual=residual)
-        logits = self._forward(padded, lens)  # [B, T, V]
+        with one_row_at_a_time(one_row):
+            logits = self._forward(padded, lens)  # [B, T, V]
         stream = torch.stack(lens.residual, dim=1).cpu() if lens.residual else None  # [B, L+1, T, d]
         return [
             Run(row, logits[b, : len(row)], rule, None if stream is None else stream[b, :, : len(row)])
@@ -183,7 +192,7 @@ class Decoder:
         """`stream` for a caller who may want to stop within a step: None about every `every` seconds of one."""
         text = self.check_ids(ids)
         room = min(max_new_tokens, self.shape.context - len(text))
-        cache = GrowingCache() if use_cache else None
+        cache = self.new_cache() if use_cache else None
         fresh = text
         written = self.written
         for index in range(room):
@@ -201,6 +210,17 @@ class Decoder:
             yield Step(index, chosen, logits if keep_logits else None, len(fresh), seconds, cache_bytes(cache))
             text = [*text, chosen]
             fresh = [chosen] if use_cache else text
+
+    def new_cache(self) -> GrowingCache:
+        """An empty cache that keeps what the library's own keeps for this model."""
+        return GrowingCache(self.model.config)
+
+    @cached_property
+    def kept(self) -> list[KeptRows]:
+        """What each layer keeps of a position, seen on one token."""
+        cache = self.new_cache()
+        self.step([0], cache)
+        return kept_rows(cache)
 
     @property
     def written(self) -> Written | None:

@@ -14,6 +14,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.masking import evidence, leak
 from gptviz.lab.masking import prefix as lab
+from gptviz.lab.masking.basis import Basis
 from gptviz.lab.masking.leak import rule_of
 from gptviz.lessons.attention import packed
 from gptviz.lessons.page import (
@@ -81,7 +82,7 @@ def build(service: Service, asked: gr.State) -> Page:
         decoder, ids = service.encode(now["text"], now["model"])
         rule = rule_of(open_layers, str(direction), decoder.shape.layers)
         wanted = {"open_layers": open_layers, "direction": direction, "method": method}
-        parts: list[tuple[Tensor, float]] = []
+        parts: list[tuple[Tensor, Basis]] = []
         for part in service.stream(lab.all_parts(decoder, ids, rule, str(method))):
             parts.append(part)
             yield all_value(now, decoder, ids, lab.gather(ids, rule, str(method), parts), wanted)
@@ -179,7 +180,7 @@ def evidence_server(service: Service) -> Any:
 def board_of(decoder: Decoder, found: lab.Check) -> dict[str, Any]:
     """The part of /prefix that the board draws."""
     payload = lab.prefix_payload(decoder, found)
-    kept = ("keep", "method", "positions", "max_delta", "tolerance", "dtype", "open_layers")
+    kept = ("keep", "method", "positions", "max_delta", "tolerance", "why", "noise", "dtype", "open_layers")
     return {**{name: payload[name] for name in kept}, "other": [t.shown for t in decoder.tokenizer.tokens(found.other)]}
 
 

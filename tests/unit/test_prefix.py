@@ -159,6 +159,31 @@ def test_all_prefixes_agree_with_one_at_a_time(small, method):
         assert torch.count_nonzero(found.deltas[keep - 1, keep:]) == 0
 
 
+def test_cut_off_prefixes_are_run_as_short_as_they_are(small):
+    """Each row is that of the check of one prefix, bit by bit; padded to one length all would be exact zeros."""
+    ids = ids_of(small)
+    found = prefix.check_all(small, ids, method="truncate")
+    for keep in range(1, 12):
+        alone = prefix.check(small, ids, keep, method="truncate")
+        assert torch.equal(found.deltas[keep - 1, :keep], alone.deltas)
+        with torch.inference_mode():
+            stock = small.model(torch.tensor([ids]), use_cache=False).logits[0, :keep]
+            short = small.model(torch.tensor([ids[:keep]]), use_cache=False).logits[0]
+        assert torch.equal(alone.deltas, (stock - short).abs().amax(-1))
+    assert found.deltas.max() > 0
+
+
+def test_cutting_off_can_be_stopped_after_any_prefix(tiny_gpt2):
+    runs = []
+    handle = tiny_gpt2.model.register_forward_pre_hook(lambda *a: runs.append(1))
+    parts = prefix.all_parts(tiny_gpt2, ids_of(tiny_gpt2), CAUSAL, "truncate")
+    rows = [next(parts)[0] for _ in range(3)]
+    parts.close()
+    handle.remove()
+    assert [len(row) for row in rows] == [1, 1, 1]
+    assert len(runs) == 4  # the whole text, and three prefixes
+
+
 @pytest.mark.parametrize("method", prefix.METHODS)
 def test_a_leak_that_stops_at_chunk_borders_is_found(tiny_gpt2, tiny_llama, method):
     for clean in (tiny_gpt2, tiny_llama):
