@@ -101,8 +101,13 @@ def kept_rows(cache: Cache) -> list[KeptRows]:
             layer.sliding_window - 1 if getattr(layer, "is_sliding", False) else None,
         )
         for number, layer in enumerate(layers)
-        if getattr(layer, "is_initialized", False)
+        if _keeps(layer)
     ]
+
+
+def _keeps(layer: Any) -> bool:
+    """Whether a layer holds rows of its own: one that reads another's holds none."""
+    return bool(getattr(layer, "is_initialized", False)) and getattr(layer, "keys", None) is not None
 
 
 def _row_bytes(held: Tensor) -> int:
@@ -122,4 +127,4 @@ def reserved_bytes(cache: Cache | None) -> int:
 
 def _tensors(cache: Cache | None, *names: str) -> list[Tensor]:
     layers: list[Any] = [] if cache is None else list(cache.layers)
-    return [getattr(layer, name) for layer in layers if layer.is_initialized for name in names]
+    return [getattr(layer, name) for layer in layers if _keeps(layer) for name in names]

@@ -6,7 +6,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, KeptRows, cache_bytes, kept_rows
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.experts import Experts, one_row_at_a_time
+from gptviz.decoder.experts import Experts, Tally, counted, one_row_at_a_time
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.probe import final_norm, find_layers, verify
 from gptviz.decoder.run import LayerAttention, Run, Step
@@ -48,6 +47,7 @@ class Decoder:
             layer.register_forward_hook(_keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
         self._plain_head = self._head_is_plain()
+        self.kept = self._rows_kept()  # what each layer keeps of a position, seen on one token
         self._written: Written | None = None
         self._sought = False
         self._lock = threading.Lock()
@@ -197,7 +197,8 @@ class Decoder:
         written = self.written
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
-            for logits in self._pieces(written, fresh, cache):
+            tally = Tally()
+            for logits in self._pieces(written, fresh, cache, tally):
                 if logits is None and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
                     if every < math.inf:
@@ -207,7 +208,8 @@ class Decoder:
             assert logits is not None
             chosen = int(choose(logits))
             seconds = spent + time.perf_counter() - begin
-            yield Step(index, chosen, logits if keep_logits else None, len(fresh), seconds, cache_bytes(cache))
+            kept, read = logits if keep_logits else None, self.experts.bytes_read(tally)
+            yield Step(index, chosen, kept, len(fresh), seconds, cache_bytes(cache), read)
             text = [*text, chosen]
             fresh = [chosen] if use_cache else text
 
@@ -215,9 +217,7 @@ class Decoder:
         """An empty cache that keeps what the library's own keeps for this model."""
         return GrowingCache(self.model.config)
 
-    @cached_property
-    def kept(self) -> list[KeptRows]:
-        """What each layer keeps of a position, seen on one token."""
+    def _rows_kept(self) -> list[KeptRows]:
         cache = self.new_cache()
         self.step([0], cache)
         return kept_rows(cache)
@@ -238,11 +238,13 @@ class Decoder:
 
     @torch.inference_mode()
     def _pieces(
-        self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None
+        self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None, tally: Tally
     ) -> Iterator[Tensor | None]:
         """None while the forward runs, then the logits [V], float32 on the CPU."""
         if written is None:
-            yield self.step(fresh, cache)
+            with counted(tally):
+                logits = self.step(fresh, cache)
+            yield logits
             return
         for found in written.pieces(torch.tensor(list(fresh), device=self.device), cache):
             yield None if found is None else found.float().cpu()

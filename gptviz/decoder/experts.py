@@ -87,9 +87,8 @@ def one_row_at_a_time(on: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def counted() -> Iterator[Tally]:
+def counted(tally: Tally) -> Iterator[Tally]:
     """Inside, the experts that are read are noted; for the forward calls of this thread only."""
-    tally = Tally()
     token = _tally.set(tally)
     try:
         yield tally

@@ -14,7 +14,9 @@ from gptviz.decoder.errors import UserError
 from gptviz.figures import running_sums
 from gptviz.lab.looking import family
 from gptviz.lab.writing import cache_memory
-from gptviz.lab.writing.cache_work import Race, RaceStep, positions
+from gptviz.lab.writing.cache_work import Race, RaceStep
+from gptviz.lab.writing.work import positions
+from gptviz.lessons.kv_cache_values import ending, weight_of_a_token
 from gptviz.lessons.page import (
     Asked,
     Page,
@@ -85,7 +87,7 @@ def build(service: Service, asked: gr.State) -> Page:
         decoder, ids = service.encode(now["text"], now["model"])
         return {
             ask: guess_value(words, len(ids)),
-            race: ready(decoder, ids),
+            race: ready(decoder, ids, words),
             kept: kept_value(service, decoder, ids, words),
             edge: edge_value(service, decoder, words),
             card: card_value(decoder, words),
@@ -148,10 +150,11 @@ def racing(service: Service, words: dict[str, str]) -> Any:
         try:
             race = begin(decoder, ids, event._data)
         except UserError as error:  # the widget waits for an answer
-            yield {**ready(decoder, ids), "error": str(error)}, *quiet
+            yield {**ready(decoder, ids, words), "error": str(error)}, *quiet
             return
         value: dict[str, Any] = {
-            **ready(decoder, ids), "prompt": len(race.prompt), "new": race.room, "asked": race.new_tokens, "steps": [],
+            **ready(decoder, ids, words),
+            "prompt": len(race.prompt), "new": race.room, "asked": race.new_tokens, "steps": [],
         }  # fmt: skip
         yield value, *quiet
         for _ in paced(service.stream(iter(race)), FRAME):
@@ -186,7 +189,7 @@ def row(decoder: Decoder, step: RaceStep) -> list[Any]:
     return [shown, step.agrees, step.delta, step.cache_bytes, step.formula_bytes, *lanes]
 
 
-def ready(decoder: Decoder, ids: list[int]) -> dict[str, Any]:
+def ready(decoder: Decoder, ids: list[int], words: dict[str, str]) -> dict[str, Any]:
     """What the race shows before it starts."""
     shape = decoder.shape
     return {
@@ -198,23 +201,8 @@ def ready(decoder: Decoder, ids: list[int]) -> dict[str, Any]:
         "model": decoder.name,
         "dtype": str(decoder.dtype).removeprefix("torch."),
         "device": device_name(decoder.device),
-        "parts": [shape.layers, shape.kv_heads, shape.head_width, decoder.model.dtype.itemsize],
+        **weight_of_a_token(decoder, words),
     }
-
-
-def ending(words: dict[str, str], race: Race) -> list[str]:
-    """What has to be said about a race that is over: a choice that differed, a context that is full."""
-    said = []
-    if differing := sum(not step.agrees for step in race.steps):
-        said.append(words["diverged"].format(count=differing))
-    if race.stop == "context":
-        context = race.decoder.shape.context
-        said.append(
-            words["stop_context"].format(
-                context=f"{context:,}", prompt=f"{len(race.prompt):,}", written=f"{len(race.steps):,}"
-            )
-        )
-    return said
 
 
 def bill(race: Race) -> tuple[Any, Any]:

@@ -146,11 +146,14 @@ gptviz.mount.race = function (root, io) {
     deltas.setAttribute("aria-label", verdict.textContent);
   }
   function memory(done, P) {
-    const [L, h, d, bytes] = mine.parts, each = 2 * L * h * d * bytes, last = done[done.length - 1];
-    line.textContent = words.memory_line.replace("{layers}", L).replace("{kv_heads}", h).replace("{width}", d).replace("{element}", bytes).replace("{per_token}", whole(each));
+    const each = mine.each, last = done[done.length - 1];
+    if (mine.parts) {
+      const [L, h, d, bytes] = mine.parts;
+      line.textContent = words.memory_line.replace("{layers}", L).replace("{kv_heads}", h).replace("{width}", d).replace("{element}", bytes).replace("{per_token}", whole(each));
+    } else line.textContent = mine.weighs;
     const most = each * (P + mine.new - 1), held = last ? last[3] : 0;
     bar.firstChild.style.width = (100 * held / most).toFixed(1) + "%";
-    weighs.textContent = last ? `${whole(last[4] / each)} tokens × ${whole(each)} bytes = ${whole(last[4])} bytes. The tensors hold ${whole(held)} bytes: ${held === last[4] ? "the same" : "not the same"}.` : "Empty so far.";
+    weighs.textContent = last ? `${mine.parts ? `${whole(last[4] / each)} tokens × ${whole(each)} bytes = ` : ""}${whole(last[4])} bytes. The tensors hold ${whole(held)} bytes: ${held === last[4] ? "the same" : "not the same"}.` : "Empty so far.";
   }
   const big = (x) => scaled(x, 1000, ["", " k", " M", " G", " T"]), size = (x) => scaled(x, 1000, [" B", " kB", " MB", " GB", " TB"]);
   function scaled(x, base, units) {

@@ -11,7 +11,7 @@ import torch
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.experts import counted
+from gptviz.decoder.experts import Tally, counted
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.masking import evidence, leak, prefix
 from gptviz.lab.masking.basis import equal_shapes
@@ -199,7 +199,7 @@ def test_the_experts_read_are_those_the_router_chose(all_of_them, impl):
         layer.mlp.gate.register_forward_hook(lambda m, a, out: chosen.append(set(out[-1].flatten().tolist())))
         for layer in decoder.layers
     ]
-    with counted() as tally:
+    with counted(Tally()) as tally:
         decoder.run(IDS[:5])
     for handle in handles:
         handle.remove()

@@ -15,7 +15,8 @@ from gptviz.decoder.errors import UserError
 from gptviz.decoder.experts import one_row_at_a_time
 from gptviz.lab.looking import family
 from gptviz.lab.masking.basis import equal_shapes
-from gptviz.lab.writing.cache_work import TOLERANCE, bytes_per_token
+from gptviz.lab.writing.cache_work import TOLERANCE
+from gptviz.lab.writing.work import bytes_per_token
 
 ELEMENT = {"float32": 4, "bfloat16": 2, "float16": 2}
 MAX_BATCH = 4096
@@ -85,7 +86,7 @@ def rows_of(decoder: Decoder, ids: Sequence[int], layer: int) -> tuple[Tensor, T
     with one_row_at_a_time(equal_shapes(decoder).one_row):
         decoder.step(ids, cache)
     kept: Any = cache.layers[layer] if layer < len(cache.layers) else None
-    if kept is None or not kept.is_initialized:
+    if kept is None or kept.keys is None:
         raise UserError(f"layer is {layer}; that layer of {decoder.name} keeps no keys and values of its own.")
     return kept.keys[0].float().cpu(), kept.values[0].float().cpu()
 
