@@ -87,7 +87,7 @@ def build(service: Service, asked: gr.State) -> Page:
         decoder, ids = service.encode(now["text"], now["model"])
         return {
             ask: guess_value(words, len(ids)),
-            race: ready(decoder, ids, words),
+            race: ready(decoder, ids),
             kept: kept_value(service, decoder, ids, words),
             edge: edge_value(service, decoder, words),
             card: card_value(decoder, words),
@@ -150,10 +150,10 @@ def racing(service: Service, words: dict[str, str]) -> Any:
         try:
             race = begin(decoder, ids, event._data)
         except UserError as error:  # the widget waits for an answer
-            yield {**ready(decoder, ids, words), "error": str(error)}, *quiet
+            yield {**ready(decoder, ids), "error": str(error)}, *quiet
             return
         value: dict[str, Any] = {
-            **ready(decoder, ids, words),
+            **ready(decoder, ids),
             "prompt": len(race.prompt), "new": race.room, "asked": race.new_tokens, "steps": [],
         }  # fmt: skip
         yield value, *quiet
@@ -189,7 +189,7 @@ def row(decoder: Decoder, step: RaceStep) -> list[Any]:
     return [shown, step.agrees, step.delta, step.cache_bytes, step.formula_bytes, *lanes]
 
 
-def ready(decoder: Decoder, ids: list[int], words: dict[str, str]) -> dict[str, Any]:
+def ready(decoder: Decoder, ids: list[int]) -> dict[str, Any]:
     """What the race shows before it starts."""
     shape = decoder.shape
     return {
@@ -201,7 +201,7 @@ def ready(decoder: Decoder, ids: list[int], words: dict[str, str]) -> dict[str, 
         "model": decoder.name,
         "dtype": str(decoder.dtype).removeprefix("torch."),
         "device": device_name(decoder.device),
-        **weight_of_a_token(decoder, words),
+        **weight_of_a_token(decoder, prose(KEY)),
     }
 
 

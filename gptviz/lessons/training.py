@@ -7,8 +7,10 @@ from typing import Any
 
 import gradio as gr
 
+from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder, Run
 from gptviz.decoder.errors import UserError
+from gptviz.lab.masking import leak
 from gptviz.lab.teaching import copying, teacher_forcing
 from gptviz.lessons.page import Asked, Page, guess, heading, lines, prose, question, sentences, story
 from gptviz.service import Service
@@ -190,16 +192,25 @@ def mistakes_value(service: Service, now: Asked) -> dict[str, Any]:
     scored = score(service, now)
     key = (decoder.name, tuple(run.ids))
     pads = service.compute(("padding", *key), lambda: teacher_forcing.padding(decoder, run.ids))
+    masks = service.compute(("true next", *key), lambda: opened(decoder, run))
+    words = prose(KEY)
     return {
         "loss": scored.loss,
         "unshifted": service.compute(("unshifted", *key), lambda: teacher_forcing.unshifted_loss(run)),
-        "masks": service.compute(("mask losses", *key), lambda: teacher_forcing.mask_losses(decoder, run.ids)),
+        "masks": {"causal": masks[0].loss_causal, **{found.direction: found.loss_changed for found in masks}},
+        "masks_said": [mask_said(words, found) for found in masks],
         "padding": {
             "pad": decoder.tokenizer.token(pads.pad).shown,
             "counted": [round(x, 5) for x in pads.counted],
             "ignored": [round(x, 5) for x in pads.ignored],
         },
     }
+
+
+def opened(decoder: Decoder, run: Run) -> list[leak.TrueNext]:
+    """What each open mask does to the true next token, every layer alike."""
+    causal = leak.surprisal(run.logits, run.ids)
+    return [leak.true_next(decoder, run.ids, MaskRule(direction), causal) for direction in ("none", "wrong_way")]
 
 
 def exposure_value(decoder: Decoder, ids: list[int], found: teacher_forcing.Exposure) -> dict[str, Any]:
@@ -216,6 +227,7 @@ def exposure_value(decoder: Decoder, ids: list[int], found: teacher_forcing.Expo
             "own": shown(row.own),
             "true": shown(row.true),
             "loss": row.loss,
+            "control": row.control,
         }
         for row in found.rows
     ]
@@ -223,13 +235,43 @@ def exposure_value(decoder: Decoder, ids: list[int], found: teacher_forcing.Expo
 
 
 def exposure_answer(words: dict[str, str], found: teacher_forcing.Exposure) -> dict[str, Any]:
-    """Dearer, cheaper or neither, as measured."""
+    """The model's own words against other true text, as measured."""
     first, last = found.rows[0], found.rows[-1]
-    change = last.loss - first.loss
-    index = 2 if abs(change) < 1e-3 else 1 if change > 0 else 0
-    verdict = lines(words["exposure_verdicts"])[{1: 0, 0: 1, 2: 2}[index]]
-    numbers = {"first": f"{first.loss:.3f}", "count": last.count, "last": f"{last.loss:.3f}"}
-    return {"index": index, "text": words["exposure_answer"].format(verdict=verdict, **numbers)}
+    index = {"same": 2, "no_worse": 2, "worse": 1, "better": 0}[found.verdict]
+    if found.verdict == "same" or last.control is None:
+        return {"index": index, "text": words["exposure_same"].format(first=f"{first.loss:.3f}", count=last.count)}
+    losses = [control.loss for control in last.controls]
+    numbers = {
+        "first": first.loss,
+        "last": last.loss,
+        "control": last.control,
+        "least": min(losses),
+        "most": max(losses),
+    }
+    text = words["exposure_answer"].format(
+        verdict=choice(words["exposure_verdicts"], found.verdict),
+        count=last.count,
+        controls=len(losses),
+        **{name: f"{x:.3f}" for name, x in numbers.items()},
+    )
+    return {"index": index, "text": text}
+
+
+def mask_said(words: dict[str, str], found: leak.TrueNext) -> str:
+    """The sentence of one mask, from that mask's own numbers."""
+    return words[f"mask_{found.verdict}"].format(
+        mask=choice(words["mask_names"], found.direction),
+        causal=f"{found.loss_causal:.3f}",
+        changed=f"{found.loss_changed:.3f}",
+        rises=found.rises,
+        falls=found.falls,
+        count=len(found.causal),
+    )
+
+
+def choice(listed: str, key: str) -> str:
+    """The words of one line of a list of "key | words"."""
+    return dict(line.split(" | ", 1) for line in lines(listed))[key]
 
 
 def signal_value(service: Service, now: Asked) -> dict[str, Any]:

@@ -193,8 +193,11 @@ def asking(part: str, run: dict[str, Any]) -> dict[str, Any]:
     kind = f"answer_{part}"
     if part == "write" and run["data"] == "random":
         kind = "answer_write_random"
+    elif part == "write":
+        kind = f"answer_write_{run['variant']}"  # each mistake teaches something else
     elif part == "loss" and twin["loss"] > run["floor"] - 0.05:
         kind = "answer_loss_honest"
+    shares = {name: _percent(twin[name]) for name in ("repeats", "repeats_input", "says_next")}
     text = words[kind].format(
         twin="The one " + _variant(run["variant"])[2],
         floor=f"{run['floor']:.3f}",
@@ -206,8 +209,15 @@ def asking(part: str, run: dict[str, Any]) -> dict[str, Any]:
         written=causal["written"],
         causal_valid=_percent(causal["valid"]),
         twin_valid=_percent(twin["valid"]),
+        **shares,
+        why=_why(words, run["variant"]).format(**shares),
     )
     return {**guess(words, f"guess_{part}"), "answer": {"index": _right(part, run), "text": text}}
+
+
+def _why(words: dict[str, str], variant: str) -> str:
+    """What this mistake taught, for a text without grammar."""
+    return dict(line.split(" | ", 1) for line in lines(words["why_random"]))[variant]
 
 
 def instead(part: str, run: dict[str, Any]) -> dict[str, Any]:

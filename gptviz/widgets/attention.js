@@ -2,7 +2,7 @@
 "use strict";
 gptviz.mount.attention = function (root, io) {
   const { el, say, em, segment, percent, number } = gptviz;
-  const STAGES = [["scores", "scores QKᵀ/√d"], ["masked", "masked"], ["weights", "weights"]];
+  const STAGES = [["scores", "scores QKᵀ/√d_k"], ["masked", "masked"], ["weights", "weights"]];
   let v = null, head = null, stage = "weights", perRow = false, fetched = new Map(), wanted = 0;
 
   const title = el("div", { class: "gv-figtitle" });
@@ -65,7 +65,7 @@ gptviz.mount.attention = function (root, io) {
     who.textContent = `Layer ${l}, head ${h}`;
     const [kind, entropy, first, previous, induction] = v.stats[l * v.heads + h];
     kindNote.textContent = gptviz.KIND_NAMES[kind];
-    facts.textContent = `${v.explain[kind]} Averages over the rows: first token ${percent(first)}, previous token ${percent(previous)}, entropy ${number(entropy, 2)} nats. Induction, on unrelated words said twice: ${percent(induction)}.`;
+    facts.textContent = `${v.explain[kind]} Averages over the rows from the third on that can read the token: first token ${percent(first)}, previous token ${percent(previous)}, entropy ${number(entropy, 2)} nats. Induction, on unrelated words said twice: ${percent(induction)}.`;
     if (!fetched.has(key)) {
       headFig.setAttribute("aria-busy", "true");
       const answer = await io.server.head({ text: v.text, model: v.model, layer: l, head: h, stage }).catch(() => ({ error: "The server did not answer; is it still running?" }));

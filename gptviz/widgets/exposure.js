@@ -14,13 +14,14 @@ gptviz.mount.exposure = function (root) {
     say(text, ...row.before.map((t) => piece(t, "")), ...row.own.map((t, i) => piece(t, t === row.true[i] ? "gv-own" : "gv-own gv-off")), ...v.tail.map((t) => piece(t, "gv-tail")));
     const wrong = row.own.filter((t, i) => t !== row.true[i]).length;
     say(sentence, "The ending (underlined) costs ", em(number(row.loss, 3), k ? "w" : ""), " nats a token ",
-      row.count === 0 ? "after the true text." : `after ${row.count} of the model’s own tokens (orange), ${wrong} of them not what the text says.`);
+      row.count === 0 ? "after the true text." : `and after other true text ${number(row.control, 3)}; shown: after ${row.count} of the model’s own tokens (orange), ${wrong} of them not what the text says.`);
   }
   return function draw(value) {
     fig.hidden = !value;
     if (fig.hidden) return;
     v = value;
-    curve.draw({ xs: v.rows.map((r) => r.count), x: "own tokens read instead of true ones", dots: true,
-      level: { value: v.rows[0].loss, name: "after true text only" }, series: [{ name: "loss on the true ending", ys: v.rows.map((r) => r.loss), token: "--warn", dots: true }] });
+    curve.draw({ xs: v.rows.map((r) => r.count), x: "tokens replaced", dots: true,
+      level: { value: v.rows[0].loss, name: "after true text only" }, series: [{ name: "after its own words", ys: v.rows.map((r) => r.loss), token: "--warn", dots: true },
+        { name: "after other true text", ys: v.rows.map((r) => r.control ?? r.loss), token: "--key", dash: [6, 4] }] });
   };
 };

@@ -39,10 +39,7 @@ gptviz.mount.mistakes = function (root, io) {
     rows(shift, [["the next token", v.loss], ["the same token", v.unshifted, "--warn"]]);
     say(shiftSay, "Asked for the token it has just read, this model pays ", em(number(v.unshifted, 2), "w"), " nats instead of ", em(number(v.loss, 2)), ": it was never taught to copy.");
     rows(mask, [["causal", v.masks.causal], ["no mask", v.masks.none, "--warn"], ["wrong way", v.masks.wrong_way, "--warn"]]);
-    const open = Math.min(v.masks.none, v.masks.wrong_way);
-    say(maskSay, open < v.masks.causal
-      ? "With the mask open this model reads part of the answer, although it was never trained to: a lower loss here is copying, not understanding."
-      : "Trained with its mask, this model is worse without: it never learned to use the future.");
+    maskSay.textContent = v.masks_said.join(" ");
     curve.draw({ xs: v.padding.counted.map((_, n) => n), x: "padding tokens", series: [
       { name: "padding counted", ys: v.padding.counted, token: "--warn" },
       { name: "left out by ignore_index", ys: v.padding.ignored, token: "--key", dash: [6, 4] }] });

@@ -21,6 +21,7 @@ from gptviz.lab.masking.basis import Basis, equal_shapes
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
 REPLACEMENT = " the"
+SAME_NATS = 1e-3  # losses closer than this are called the same
 SPARE = " a of and in to"  # where the replacement already stands, the first of these is used
 
 
@@ -38,6 +39,69 @@ class Contamination:
     logit_change: Tensor
     surprisal: Tensor
     basis: Basis
+
+
+@dataclass(frozen=True)
+class TrueNext:
+    """What opening the mask does to the true next token, position by position: its probability [T-1], on and off.
+
+    There is no general direction: a head that copies may find the answer, or the model be disturbed by what it never
+    met. So each mask of each text has these numbers, and its sentence from them alone.
+    """
+
+    direction: str
+    causal: Tensor
+    changed: Tensor
+
+    @property
+    def rises(self) -> int:
+        """At how many positions the true next token is likelier with the mask changed."""
+        return int((self.changed > self.causal).sum())
+
+    @property
+    def falls(self) -> int:
+        """At how many it is less likely."""
+        return int((self.changed < self.causal).sum())
+
+    @property
+    def loss_causal(self) -> float:
+        """The mean of −ln p with the mask, in nats."""
+        return float(-self.causal.log().mean())
+
+    @property
+    def loss_changed(self) -> float:
+        """The mean of −ln p with the mask changed, in nats."""
+        return float(-self.changed.log().mean())
+
+    @property
+    def verdict(self) -> str:
+        """ "cheaper", "dearer" or "same": the text with the mask changed, by its own two losses."""
+        change = self.loss_changed - self.loss_causal
+        return "same" if abs(change) < SAME_NATS else "cheaper" if change < 0 else "dearer"
+
+    def as_json(self) -> dict[str, object]:
+        """Its numbers by name."""
+        return {
+            "direction": self.direction,
+            "p": {"causal": numbers(self.causal), "changed": numbers(self.changed)},
+            "rises": self.rises,
+            "falls": self.falls,
+            "loss": {"causal": self.loss_causal, "changed": self.loss_changed},
+            "verdict": self.verdict,
+        }
+
+
+def true_next(decoder: Decoder, ids: list[int], rule: MaskRule, causal: Tensor | None = None) -> TrueNext:
+    """The probability of each true next token with the mask on and under `rule`.
+
+    `causal` are the surprisals [T-1] with the mask on, where they are known. UserError below two tokens.
+    """
+    if len(ids) < 2:
+        raise UserError(f"The text has {len(ids)} token; at least 2 are needed for one true next token.")
+    if causal is None:
+        causal = surprisal(decoder.run(ids).logits, ids)
+    changed = causal if rule.is_causal else surprisal(decoder.run(ids, rule=rule).logits, ids)
+    return TrueNext(rule.direction, (-causal).exp(), (-changed).exp())
 
 
 def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule:
