@@ -85,7 +85,7 @@ gptviz.mount.attention = function (root, io) {
     if (square) return raw;
     const full = new Float32Array(T * T).fill(NaN);
     for (let i = 0, at = 0; i < T; i++) { full.set(raw.subarray(at, at + i + 1), i * T); at += i + 1; }
-    return full;
+    return full.map((x) => x === -Infinity ? NaN : x); // behind a sliding window, inside the triangle
   }
 
   function paint() {
@@ -113,6 +113,7 @@ gptviz.mount.attention = function (root, io) {
   function speak(i, j, x) {
     const q = em(shown(i)), k = em(shown(j));
     if (j > i && stage !== "scores") say(sentence, k, " comes after ", q, stage === "masked" ? ": its score is −∞, so softmax will give it " : ": its weight is ", em("exactly 0"), ".");
+    else if (Number.isNaN(x)) say(sentence, "This layer reads a window, and ", k, " stands too far before ", q, ": its score is −∞, so softmax will give it ", em("exactly 0"), ".");
     else if (stage === "weights") say(sentence, q, " gives ", em(percent(x)), " of this head to ", k, i < v.tokens.length - 1 ? ". To everything on its right: 0 %, exactly." : ".");
     else say(sentence, "The query of ", q, " meets the key of ", k, " with a score of ", em(number(x, 3)), j > i ? ", which the mask will remove." : ".");
   }

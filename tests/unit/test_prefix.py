@@ -14,7 +14,9 @@ import torch
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.masking import evidence, leak, prefix
+from tests import tiny
 
 SENTENCE = "The cat that the dog saw sat on the old red mat"
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,6 +176,7 @@ def test_cut_off_prefixes_are_run_as_short_as_they_are(small):
 
 
 def test_cutting_off_can_be_stopped_after_any_prefix(tiny_gpt2):
+    prefix.check(tiny_gpt2, ids_of(tiny_gpt2), 5)  # the model's own noise is measured by now
     runs = []
     handle = tiny_gpt2.model.register_forward_pre_hook(lambda *a: runs.append(1))
     parts = prefix.all_parts(tiny_gpt2, ids_of(tiny_gpt2), CAUSAL, "truncate")
@@ -225,6 +228,22 @@ def test_a_leak_of_any_other_shape_is_found(tiny_gpt2, spoil, first, lengths):
 def test_all_prefixes_are_exact_in_batches_of_any_size(tiny_gpt2, T):
     ids = [(37 * i + 11) % 50257 for i in range(T)]
     assert torch.count_nonzero(prefix.check_all(tiny_gpt2, ids).deltas) == 0
+
+
+@pytest.mark.parametrize("kind", ["qwen2_moe", "bitnet", "gpt_bigcode"])
+def test_a_model_that_rounds_more_has_a_tolerance_of_its_own(kind):
+    """Weights of size 1 make scores of a hundred, and rounding grows with them; the text still leaks nothing."""
+    sizes = {
+        "qwen2_moe": {"num_experts": 4, "moe_intermediate_size": 16, "shared_expert_intermediate_size": 32},
+        "gpt_bigcode": {"n_layer": 3, "n_head": 4, "n_embd": 32, "n_positions": 64},
+    }
+    wild = Decoder.from_model(tiny.model(kind, std=1.0, **sizes.get(kind, {})), Tokenizer.gpt2(), name=kind)
+    found = prefix.check_all(wild, tiny.ids(34), method="truncate")
+    assert not found.changed.any()
+    assert found.basis.noise > 0
+    assert found.tolerance < 1e-2  # one open layer moves them by far more
+    open_layer = prefix.check(wild, tiny.ids(34), 17, MaskRule("none", frozenset({2})), "truncate")
+    assert open_layer.deltas.max() > 100 * open_layer.tolerance
 
 
 # What is refused

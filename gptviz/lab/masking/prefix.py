@@ -20,7 +20,7 @@ from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
 from gptviz.lab.masking import leak
-from gptviz.lab.masking.basis import Basis, equal_shapes, noise_of
+from gptviz.lab.masking.basis import Basis, equal_shapes, shorter
 
 METHODS = ("edit", "truncate")
 TOY_WORDS = ("the", "cat", "sat", "down")
@@ -194,11 +194,6 @@ def check_method(method: str) -> None:
     """UserError for a method that does not exist."""
     if method not in METHODS:
         raise UserError(f'method is "{brief(method)}"; it must be "edit" or "truncate".')
-
-
-def shorter(decoder: Decoder, logits: Tensor) -> Basis:
-    """The basis of a run against a shorter one: the noise of the number format, as a share of the largest logit."""
-    return Basis("shorter", noise_of(decoder, float(logits.abs().max())), equal_shapes(decoder).noise)
 
 
 def prefix_payload(decoder: Decoder, found: Check) -> dict[str, object]:
