@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
 
 NAME = "gptviz"
@@ -87,8 +88,13 @@ class Lens:
         lengths: Tensor | None = None,
         residual: bool = False,
         inputs: Iterable[int] = (),
+        edits: Edits | None = None,
+        keep_outputs: bool = False,
     ) -> None:
         self.rule = rule
+        self.edits = edits
+        self.outputs: dict[int, Tensor] = {}  # of each layer's heads, [B, T, h, d_v], where they are kept
+        self.keep_outputs = keep_outputs
         self.observe = observe
         self.observed = None if observed is None else frozenset(observed)
         self.lengths = lengths  # [B], only where rows are padded on the right
@@ -171,8 +177,49 @@ def _library_mask(
     return lens.mask(layer, Tq, Tk, device, window), False
 
 
+def edited_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    lens: Lens | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """`attention`, and after it what a request changes of the heads' outputs, before W_O."""
+    output, _ = attention(module, query, key, value, attention_mask, lens=lens, **kwargs)
+    if lens is None:
+        return output, None
+    layer = int(getattr(module, "layer_idx", 0))
+    if lens.edits:
+
+        def scores(head: int, at: int) -> Tensor:
+            return _masked_row(lens, layer, head, at, query, key, kwargs)  # [B, Tk]
+
+        output = lens.edits.apply(layer, output, scores, value)
+    if lens.keep_outputs:
+        lens.outputs[layer] = output
+    return output, None
+
+
+def _masked_row(
+    lens: Lens, layer: int, head: int, at: int, query: Tensor, key: Tensor, kwargs: dict[str, Any]
+) -> Tensor:
+    """One query's scores of one head, −inf where the mask forbids: [B, Tk], float32."""
+    scaling, softcap, window = (kwargs.get(name) for name in ("scaling", "softcap", "sliding_window"))
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    group = head // (query.shape[1] // key.shape[1])
+    row = torch.einsum("bd,bkd->bk", query[:, head, at].float(), key[:, group].float()) * scaling
+    if softcap is not None:
+        row = softcap * torch.tanh(row / softcap)
+    Tq, Tk = query.shape[-2], key.shape[-2]
+    window = window if window is not None and window < Tk else None
+    seen = lens.mask(layer, Tq, Tk, query.device, window)[:, 0, at]  # [1 or B, Tk]
+    return row.masked_fill(~seen, float("-inf"))
+
+
 def register() -> None:
     """Make the function known to transformers as `attn_implementation="gptviz"`; calling it twice does no harm."""
-    AttentionInterface.register(NAME, attention)
+    AttentionInterface.register(NAME, edited_attention)
     # The whole mask is ours: the library builds none.
     AttentionMaskInterface.register(NAME, lambda *args, **kwargs: None)

@@ -18,9 +18,11 @@ from gptviz.decoder import attention
 from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.device import pick_device, pick_dtype
+from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.probe import final_norm, find_layers, verify
+from gptviz.decoder.projection import projections
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 
@@ -72,6 +74,7 @@ class Decoder:
         verify(model, self.layers)
         self.shape = shape_of(model)
         self.norm = final_norm(model, self.layers)
+        self.projections = projections(model, self.layers)  # W_O of each layer, None where heads cannot be told apart
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
             layer.register_forward_hook(_keep_residual, with_kwargs=True)
@@ -132,12 +135,14 @@ class Decoder:
         last_only: bool = False,
         observe: Observer | None = None,
         inputs: Iterable[int] = (),
+        edits: Edits | None = None,
     ) -> Run:
         """One forward pass over T tokens.
 
         `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
         are; `observe(layer, scores, weights)` ([h, T, T]
-        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. UserError on bad ids.
+        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. `edits` switches heads off.
+        UserError on bad ids.
         """
         ids = self.check_ids(ids)
         kept: dict[int, LayerAttention] = {}
@@ -150,7 +155,9 @@ class Decoder:
                 observe(layer, scores[0], weights[0])
 
         watching = observe is not None or bool(wanted)
-        lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual, inputs=inputs)
+        lens = Lens(
+            rule, look if watching else None, None if observe else wanted, residual=residual, inputs=inputs, edits=edits
+        )
         logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
         given = {layer: found for layer, found in lens.inputs.items() if found is not None}
