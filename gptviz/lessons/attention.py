@@ -98,7 +98,12 @@ def questions(service: Service) -> list[Question]:
             "target_p": {"before": float(found.before[target]), "after": float(found.after[target])},
         }
 
-    public: list[tuple[str, Callable[..., Any]]] = [("attention", attention), ("heads", all_heads), ("values", head_values), ("ablate", ablate)]
+    public: list[tuple[str, Callable[..., Any]]] = [
+        ("attention", attention),
+        ("heads", all_heads),
+        ("values", head_values),
+        ("ablate", ablate),
+    ]
     return [Question(name, fn) for name, fn in public] + own(service)
 
 
