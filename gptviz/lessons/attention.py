@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
+from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
@@ -154,8 +154,7 @@ def one_head(
     decoder.check_layer(layer)
     decoder.check_head(head)
     kept = service.layer(decoder, ids, layer, rule=rule)
-    seen = allowed(rule.pattern(layer), len(ids), len(ids))
-    return heads.stage_of(kept, head, stage, seen), seen
+    return heads.stage_of(kept, head, stage), kept.seen
 
 
 def carried(service: Service, decoder: Decoder, ids: list[int], layer: int, head: int, position: int) -> dict[str, Any]:
