@@ -31,7 +31,7 @@ FIELDS = {
         Field("rows", "choice", "one", choices=("one", "all")),
         Field("rest", "yes", False),
         Field("kind", "choice", "", choices=("", *KINDS)),
-        Field("pair", "yes", False),
+        Field("pick", "choice", "", choices=("", "parked", "pair")),
         Field("mute", "yes", False),
         Field("off", "heads", ""),
     )
@@ -222,6 +222,7 @@ def grid(decoder: Decoder, ids: list[int], panel: heads.Panel) -> dict[str, Any]
         "measures": torch.tensor([stat.measure for stat in stats]),
         "rests_on": torch.tensor([stat.rests_on for stat in stats], dtype=torch.int32),
         "start": first_head(stats),
+        "parked": parked_head(stats),
         "best": {kind: best_of(kind, stats) for kind in KINDS if any(stat.kind == kind for stat in stats)},
         "split": all(projection is not None for projection in decoder.projections),
     }
@@ -230,6 +231,12 @@ def grid(decoder: Decoder, ids: list[int], panel: heads.Panel) -> dict[str, Any]
 def first_head(stats: list[heads.HeadStat]) -> list[int]:
     """The head that is opened first: the one whose last row singles out one earlier word most."""
     found = max(stats, key=lambda stat: stat.singled)
+    return [found.layer, found.head]
+
+
+def parked_head(stats: list[heads.HeadStat]) -> list[int]:
+    """A head whose last row rests on the first token, and still reads something clearly."""
+    found = max(stats, key=lambda stat: stat.parked)
     return [found.layer, found.head]
 
 

@@ -47,6 +47,7 @@ class HeadStat:
     rests_on: int = 0
     singled: float = 0.0
     reads: int = 0
+    parked: float = 0.0
 
     @property
     def measure(self) -> float:
@@ -199,7 +200,7 @@ def _stat(
     entropy = entropy if math.isfinite(entropy) else 0.0
     return HeadStat(
         layer, head, kind, entropy, first, previous, induction, near, share, read.rests, read.rests_on,
-        read.singled, read.at,
+        read.singled, read.at, read.parked,
     )  # fmt: skip
 
 

@@ -16,18 +16,21 @@ class Reading:
     """What heads do that their row averages do not tell; all tensors [h] of one layer.
 
     `singled` is how far the last row's weight on one earlier token exceeds the head's habits, `at` that token.
-    `rests` is the largest mean share that one token gets from all rows after it, the first token left out.
+    `rests` is the largest mean share that one token gets from all rows after it, the first token left out. `parked` is
+    large where the last row rests on the first token, and still has one clear reading once that is left out.
     """
 
     singled: Tensor
     at: Tensor
     rests: Tensor
     rests_on: Tensor
+    parked: Tensor
 
     def of(self, head: int) -> OneReading:
         """The same of one head."""
         return OneReading(
-            float(self.singled[head]), int(self.at[head]), float(self.rests[head]), int(self.rests_on[head])
+            float(self.singled[head]), int(self.at[head]), float(self.rests[head]), int(self.rests_on[head]),
+            float(self.parked[head]),
         )
 
 
@@ -39,9 +42,10 @@ class OneReading:
     at: int
     rests: float
     rests_on: int
+    parked: float
 
 
-NOTHING = OneReading(0.0, 0, 0.0, 0)
+NOTHING = OneReading(0.0, 0, 0.0, 0, 0.0)
 
 
 def reading(weights: Tensor, candidates: Tensor) -> Reading:
@@ -54,7 +58,7 @@ def reading(weights: Tensor, candidates: Tensor) -> Reading:
     zeros = torch.zeros(h, dtype=torch.long)
     rests, rests_on = resting(weights)
     if T < 2:
-        return Reading(torch.zeros(h), zeros, rests, rests_on)
+        return Reading(torch.zeros(h), zeros, rests, rests_on, torch.zeros(h))
     last = weights[:, -1, :-1]  # [h, T-1]
     singled = (last - habits(weights)).masked_fill(~candidates[:-1].to(weights.device), -1.0)  # [h, T-1]
     if T > 2:
@@ -62,7 +66,16 @@ def reading(weights: Tensor, candidates: Tensor) -> Reading:
     if T > SHORT:
         singled[:, -1] = -1.0  # the token just before: near, but no looking back
     best, at = singled.max(-1)
-    return Reading(best.cpu(), at.cpu(), rests, rests_on)
+    return Reading(best.cpu(), at.cpu(), rests, rests_on, parked(weights[:, -1]).cpu())
+
+
+def parked(last: Tensor) -> Tensor:
+    """How well a last row [h, T] shows what resting is: its weight on the first token, times the clearest of the rest."""
+    first = last[:, 0]  # [h]
+    if last.shape[1] < 3:
+        return first
+    rest = last[:, 1:-1].amax(-1) / (1 - first).clamp(min=1e-6)  # [h]
+    return first.clamp(max=0.9) * rest * (first < 0.97)  # of almost nothing no reading is left
 
 
 def content(ids: list[int], shown: list[str]) -> Tensor:

@@ -49,7 +49,7 @@ export function createGrid(on) {
     each((layer, head, { x, y, w, h }) => {
       const index = layer * data.heads + head;
       const other = state.kind !== "" && data.kinds[index] !== data.names.indexOf(state.kind);
-      c.globalAlpha = other ? 0.22 : 1;
+      c.globalAlpha = other ? 0.35 : 1;
       c.drawImage(picture, 0, index * side, side, side, x + pad, y + pad, w - 2 * pad, h - 2 * pad);
       c.globalAlpha = 1;
       if (state.kind !== "" && !other) outline(c, layer, head, css("--key"), 1.5);

@@ -54,13 +54,12 @@ export function createMatrix(on) {
     c.textBaseline = "middle";
     c.textAlign = "center";
     c.font = `${digits}px ${family("--mono")}`;
-    const top = scale();
     rows.forEach((/** @type {number} */ i, /** @type {number} */ r) => {
       const faint = m.one && i !== m.at;
       cols.forEach((/** @type {number} */ j, /** @type {number} */ k) => {
         const x = lab + k * cell;
         const y = tl + r * cell;
-        const look = shade(i, j, top, faint);
+        const look = shade(i, j, faint);
         c.fillStyle = look.hatched ? hatching(c) : look.colour;
         c.fillRect(x, y, cell - 1, cell - 1);
         if (!look.words || cell < 22 * Math.min(1, g.unit) || digits < 8) return;
@@ -70,16 +69,19 @@ export function createMatrix(on) {
     });
   }
 
-  /** The largest score, so that all cells share one scale. */
-  function scale() {
-    if (m.stage === "weights") return 1;
-    let top = 1e-6;
-    for (const i of g.rows) for (const j of g.cols) if (Number.isFinite(m.value(i, j))) top = Math.max(top, Math.abs(m.value(i, j)));
-    return top;
+  /** A row's smallest and largest score: softmax compares within a row only. @param {number} i */
+  function range(i) {
+    let low = Infinity;
+    let high = -Infinity;
+    for (const j of g.cols) {
+      const x = m.value(i, j);
+      if (Number.isFinite(x)) [low, high] = [Math.min(low, x), Math.max(high, x)];
+    }
+    return [low, high];
   }
 
-  /** @param {number} i @param {number} j @param {number} top @param {boolean} faint */
-  function shade(i, j, top, faint) {
+  /** @param {number} i @param {number} j @param {boolean} faint */
+  function shade(i, j, faint) {
     const x = m.value(i, j);
     const weights = m.stage === "weights";
     if (weights && m.rest && j === 0) return { hatched: true, colour: "", words: "", ink: "" };
@@ -88,12 +90,13 @@ export function createMatrix(on) {
       return { hatched: m.stage === "masked", colour: css("--void"), words, ink: css("--soft") };
     }
     if (weights) {
-      const t = Math.sqrt(x) * (faint ? 0.3 : 1);
+      const t = Math.sqrt(x) * (faint ? 0.22 : 1);
       const words = !faint && x >= 0.015 ? String(Math.round(100 * x)) : "";
       return { hatched: false, colour: mix("--grid", "--key", t), words, ink: label("--grid", "--key", t) };
     }
-    const to = x < 0 ? "--warn" : "--key";
-    const t = Math.min(1, Math.abs(x) / top) * 0.85;
+    const to = m.seen(i, j) ? "--key" : "--warn";
+    const [low, high] = range(i);
+    const t = high > low ? ((x - low) / (high - low)) * 0.85 : 0.5;
     const words = Math.abs(x) < 9.95 ? x.toFixed(1).replace("-", "−").replace("−0.0", "0.0") : String(Math.round(x)).replace("-", "−");
     return { hatched: false, colour: mix("--grid", to, t), words, ink: label("--grid", to, t) };
   }
@@ -140,7 +143,7 @@ export function createMatrix(on) {
   /** @param {CanvasRenderingContext2D} c */
   function frameRow(c) {
     const r = g.rows.indexOf(m.at);
-    if (r < 0) return;
+    if (r < 0 || !m.one) return;
     c.strokeStyle = css("--warn");
     c.lineWidth = 2;
     c.strokeRect(g.lab - 1.5, g.tl + r * g.cell - 1.5, g.cols.length * g.cell + 2, g.cell + 2);

@@ -36,7 +36,7 @@ export function mount(root, app) {
   async function show(/** @type {any} */ view) {
     const of = { text: view.text, model: view.model };
     const found = await view.ask("head_grid", of);
-    const pairing = view.pair;
+    const pairing = view.pick === "pair";
     const { pair } = pairing ? await view.ask("head_pair", of) : { pair: null };
     if (!view.current()) return;
     const tokens = found.tokens;
@@ -92,7 +92,6 @@ export function mount(root, app) {
     rest.setAttribute("aria-checked", String(view.rest));
     rest.disabled = view.stage !== "weights";
     root.dataset.stage = view.stage;
-    root.dataset.off = String(s.off.length > 0);
     const state = { chosen: s.chosen, own: s.own, kind: view.kind, off: s.off, rest: view.rest, mute: view.mute, reason: speak.reason(s), bounds: boundsOf(s.grid), isOff: s.off.some((/** @type {any} */ h) => String(h) === String(s.chosen)), pair: s.pair ? [s.pair.previous, s.pair.induction].filter(Boolean) : null };
     side.draw(s.grid, state);
     side.outcome(s.outcome, s.off.length);
@@ -110,28 +109,36 @@ export function mount(root, app) {
     app.parts.steps.prose();
   }
 
-  /** The triangle that nothing can be in has room for a word. */
+  /** The triangle that nothing can be in has room for words, or for what a switched-off head does. */
   function drawCorner() {
     const { g, view, tokens } = s;
-    const width = (tokens.length / 2 - 0.6) * g.cell;
-    const fits = g.whole && width > 150 * g.unit && view.stage === "weights" && view.rows === "one" && s.at > tokens.length / 2;
+    const offShown = s.outcome !== null;
+    const proof = Boolean(s.pair && s.pair.previous && !offShown);
+    const tall = offShown ? 166 : proof ? 112 : 118;
+    const from = Math.ceil((tall * g.unit) / g.cell) + 1.4; // columns whose cells are empty down to there
+    const width = (tokens.length - from) * g.cell;
+    const free = g.whole && view.stage === "weights" && (offShown || view.rows === "one") && s.at > tokens.length / 2;
+    const fits = free && width > (offShown ? 220 : 150) * g.unit;
     corner.hidden = !fits;
+    (fits && offShown ? corner : right).append(side.bars);
+    root.dataset.off = String(offShown && !fits);
     if (!fits) return;
-    const half = Math.ceil(tokens.length / 2) + 0.6;
-    Object.assign(corner.style, { left: `${g.lab + half * g.cell}px`, top: `${g.tl + g.cell * 0.5}px`, width: `${width}px` });
-    fill(corner, el("b", null, ...phrase("attention.does_title", s.facts)), el("p", null, ...phrase("attention.does", s.facts)), el("p", { class: "gv-soft" }, ...phrase("attention.empty", {})));
+    Object.assign(corner.style, { left: `${g.lab + from * g.cell}px`, top: `${g.tl + g.cell * 0.4}px`, width: `${width}px` });
+    if (offShown) fill(corner, side.bars);
+    else if (proof) fill(corner, side.proof(s.facts));
+    else fill(corner, ...does(s.facts));
   }
 
   /** @param {[number, number]} head */
   function choose([layer, head]) {
     preview = null;
     const kindNow = s.grid.names[s.grid.kinds[layer * s.grid.heads + head]];
-    app.set({ head: `${layer}.${head}`, kind: s.view.kind === kindNow ? kindNow : "", pair: false });
+    app.set({ head: `${layer}.${head}`, kind: s.view.kind === kindNow ? kindNow : "", pick: "" });
   }
 
   /** @param {string} name */
   function kind(name) {
-    app.set({ kind: name, head: "", pair: false });
+    app.set({ kind: name, head: "", pick: "" });
   }
 
   function toggleRest() {
@@ -203,6 +210,13 @@ export function mount(root, app) {
   return { show, resize: () => s && app.show(), table: () => (s ? tableOf(s) : null) };
 }
 
+/** What looking is good for, and why the other side is empty. @param {any} facts */
+const does = (facts) => [
+  el("b", null, ...phrase("attention.does_title", facts)),
+  el("p", null, ...phrase("attention.does", facts)),
+  el("p", { class: "gv-soft" }, ...phrase("attention.empty", {})),
+];
+
 const STAGES = () => /** @type {[string, string][]} */ ([
   ["scores", text("attention.stage_scores")],
   ["masked", text("attention.stage_masked")],
@@ -219,6 +233,7 @@ function chosenHead(/** @type {any} */ view, /** @type {any} */ grid, /** @type 
   const asked = view.head.split(".").map(Number);
   if (view.head && asked[0] < grid.layers && asked[1] < grid.heads) return asked;
   if (pair) return pair.induction;
+  if (view.pick === "parked") return grid.parked;
   return grid.best[view.kind] || grid.start;
 }
 
@@ -252,7 +267,7 @@ function arcsOf(s) {
   if (s.pairing && s.pair) return pairArcs(s);
   const { target, keys } = s.read;
   const others = keys.filter((/** @type {number} */ j) => j !== target && j !== s.at && s.weight(j) >= 0.04).slice(0, 4);
-  const query = speak.named(s.tokens, s.at);
+  const query = s.tokens[s.at];
   const words = text("attention.arc", { query, key: speak.named(s.tokens, target), p: s.weight(target) });
   const main = { from: s.at, to: target, weight: s.weight(target), main: true, words };
   return [main, ...others.map((/** @type {number} */ j) => ({ from: s.at, to: j, weight: s.weight(j), main: false }))];
@@ -284,7 +299,7 @@ function factsOf(s) {
   const name = (/** @type {number} */ k) => speak.named(tokens, k);
   const n = grid.layers * grid.heads;
   const facts = {
-    query: name(at), target: name(read.target), target_p: s.weight(read.target), first: tokens[0], first_p: s.row[0],
+    query: tokens[at], target: name(read.target), target_p: s.weight(read.target), first: tokens[0], first_p: s.row[0],
     has_second: read.second > 0 && s.weight(read.second) >= 0.01,
     second: read.second > 0 ? name(read.second) : "", second_p: read.second > 0 ? s.weight(read.second) : 0,
     next_key: read.keys.length > 1 ? name(read.keys[0] === read.target ? read.keys[1] : read.keys[0]) : "",
@@ -296,7 +311,7 @@ function factsOf(s) {
   }; // prettier-ignore
   if (c && !c.none) Object.assign(facts, { output: c.output_norm, stream: c.stream_norm, share: c.output_norm / Math.max(c.stream_norm, 1e-12), longest: c.longest, ...richest(c, name, at), against: c.cosine < -0.02, along: c.cosine > 0.02 });
   if (outcome) Object.assign(facts, outcomeFacts(outcome));
-  if (pair) Object.assign(facts, pairFacts(pair, name, T));
+  if (pair) Object.assign(facts, pairFacts(pair, tokens));
   return { ...facts, has_pair: Boolean(pair), proven: Boolean(pair && pair.previous && pair.without < 0.5 * pair.weight) };
 }
 
@@ -325,11 +340,11 @@ function outcomeFacts(o) {
   return { best: o.shown[0], was, now, off_way: way, best_after: o.best_after, best_after_p: o.best_after_p, guess_off: same ? 1 : now > was ? 2 : 0 };
 }
 
-/** @param {any} pair @param {(k: number) => string} name @param {number} T */
-function pairFacts(pair, name, T) {
+/** @param {any} pair @param {string[]} tokens */
+function pairFacts(pair, tokens) {
   const [layer1, head1] = pair.previous || [-1, -1];
   const [layer2, head2] = pair.induction;
-  return { last: name(T - 1), copy: name(pair.copy), after: name(pair.target), layer1, head1, layer2, head2, passed: pair.passed, pair_p: pair.weight, left_p: pair.without, left_all_p: pair.without_all, has_first: Boolean(pair.previous) };
+  return { last: tokens[tokens.length - 1], after: tokens[pair.target], layer1, head1, layer2, head2, passed: pair.passed, pair_p: pair.weight, left_p: pair.without, left_all_p: pair.without_all, has_first: Boolean(pair.previous) };
 }
 
 /** @param {any} s */

@@ -1,6 +1,6 @@
 // Beside the head: the kinds to choose from, the grid of all heads, and what is known of the chosen one.
 import { el, fill } from "../kit/dom.js";
-import { percentList } from "../kit/numbers.js";
+import { percent, percentList } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
 
 /** @param {any} on kind(name), mute(), keep(), clear(), png(), csv() */
@@ -63,7 +63,14 @@ export function createSide(on) {
     const key = el("p", { class: "gv-offkey" }, el("i", { class: "gv-was" }), text("attention.with"), el("i", { class: "gv-now" }), text("attention.without"));
     fill(bars, el("h2", null, ...phrase("attention.off_title", { n: count })), key, ...rows);
   }
-  return { chips, about, bars, draw, outcome };
+  /** The later head's look, with and without the earlier head. @param {any} facts */
+  function proof(facts) {
+    const line = (/** @type {string} */ key, /** @type {string} */ name, /** @type {number} */ p) =>
+      el("div", { class: "gv-proofrow" }, el("span", null, ...phrase(key, facts)), el("span", { class: "gv-pairbars" }, bar(name, p)), el("b", null, percent(p)));
+    return el("div", { class: "gv-proof" }, el("b", null, ...phrase("attention.proof_title", facts)),
+      line("attention.proof_on", "gv-was", facts.pair_p), line("attention.proof_off", "gv-now", facts.left_p)); // prettier-ignore
+  }
+  return { chips, about, bars, draw, outcome, proof };
 }
 
 /** @param {string} name @param {number} p */
