@@ -38,7 +38,7 @@ FIELDS = {
 }
 NO_HEADS: list[list[int]] = []  # the default of `heads` and `edges`; never changed
 MOST_ROWS = 64  # rows of one head that the page draws at once
-BARS = 6  # next tokens that the page shows before and after
+BARS = 5  # next tokens that the page shows before and after
 
 
 def questions(service: Service) -> list[Question]:
@@ -191,7 +191,7 @@ def bars(decoder: Decoder, p: Tensor, count: int) -> dict[str, Any]:
 def changed(decoder: Decoder, found: ablation.Ablation) -> dict[str, Any]:
     """The tokens that lead before or after, with both probabilities."""
     first, then = found.before.topk(BARS).indices.tolist(), found.after.topk(BARS).indices.tolist()
-    ids = [*first[:4], *(i for i in then[:3] if i not in first[:4])][:BARS]
+    ids = [*first[:3], *(i for i in then[:3] if i not in first[:3])][:BARS]
     ids += [i for i in first if i not in ids][: BARS - len(ids)]
     return {
         "shown": [token.shown for token in decoder.tokenizer.tokens(ids)],

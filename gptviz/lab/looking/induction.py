@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
-from gptviz.lab.looking.readable import habits
+from gptviz.lab.looking.readable import column_habits
 
 MOST_TRIED = 5  # previous-token heads that are switched off one by one
 FIXED = 0.4  # a head that gives so much to the token just before, in the row that matters, may have passed it on
@@ -69,14 +69,14 @@ def pair(decoder: Decoder, ids: list[int]) -> Pair | None:
 def _rows(
     decoder: Decoder, ids: list[int], edits: Edits | None, rows: tuple[int, ...], only: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Some rows of every head's weights [L, h, rows, T], and the heads' habits [L, h, T-1] (see `readable`)."""
+    """Some rows of every head's weights [L, h, rows, T], and what rows before the last give [L, h, T-1]."""
     usual = torch.zeros(decoder.shape.layers, decoder.shape.heads, len(ids) - 1)
     kept = torch.zeros(decoder.shape.layers, decoder.shape.heads, len(rows), len(ids))
 
     def look(layer: int, _: Tensor, weights: Tensor) -> None:
         if only is None or layer == only:
             kept[layer] = weights[:, list(rows)].cpu()
-            usual[layer] = habits(weights).cpu()
+            usual[layer] = column_habits(weights).cpu()
 
     decoder.run(ids, observe=look, last_only=True, edits=edits)
     return kept, usual

@@ -94,15 +94,21 @@ def habits(weights: Tensor) -> Tensor:
     """For each earlier token: the larger of what other rows give to it, and to the token at that distance: [h, T-1]."""
     h, T, _ = weights.shape
     earlier = weights[:, :-1]  # [h, T-1, T]
-    rows = torch.arange(T - 1, device=weights.device)
-    after = rows[:, None] > torch.arange(T - 1, device=weights.device)[None]  # [row, key]: key is earlier than row
-    column = (earlier[:, :, :-1] * after).sum(1) / after.sum(0).clamp(min=1)  # [h, T-1]
+    column = column_habits(weights)
     skewed = torch.zeros(h, T - 1, device=weights.device)
     for key in range(max(0, T - 1 - MOST_DISTANCE), T - 1):
         distance = T - 1 - key
         if T - 1 - distance > 1:
             skewed[:, key] = earlier.diagonal(-distance, 1, 2)[:, 1:].mean(-1)  # row `distance` only sees the first
     return torch.maximum(column, skewed)
+
+
+def column_habits(weights: Tensor) -> Tensor:
+    """For each earlier token what the rows before the last give to it on average: [h, T-1]."""
+    T = weights.shape[-1]
+    rows = torch.arange(T - 1, device=weights.device)
+    after = rows[:, None] > rows[None]  # [row, key]: key is earlier than row
+    return (weights[:, :-1, :-1] * after).sum(1) / after.sum(0).clamp(min=1)
 
 
 MOST_DISTANCE = 32  # a head's habit of reading at a fixed distance; further back none is known

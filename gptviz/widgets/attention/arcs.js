@@ -21,7 +21,7 @@ function one({ x1, x2, y, weight, main, words, tone }, g) {
   const span = Math.abs(x1 - x2);
   const room = Math.max(4, y - g.tl - 20 * g.unit);
   const rise = Math.min(room, Math.max(g.cell * 0.55, span * (main ? 0.42 : 0.28)));
-  const thick = main ? Math.max(2.5, Math.min(g.cell * 0.2, 9 * g.unit) * Math.sqrt(weight)) : 1.5 * g.unit;
+  const thick = main ? Math.max(2.5, Math.min(g.cell * 0.2, 9 * g.unit, span * 0.09) * Math.sqrt(weight)) : 1.5 * g.unit;
   const tip = main ? Math.max(6, thick * 1.6) : 5 * g.unit;
   const top = y - rise * 1.333; // of the control points: the curve itself rises to y - rise
   const bend = Math.sign(x1 - x2) * Math.min(g.cell * 0.6, span * 0.2);

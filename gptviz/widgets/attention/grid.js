@@ -28,6 +28,7 @@ export function createGrid(on) {
     data = grid;
     state = next;
     const unit = Number(getComputedStyle(root).getPropertyValue("--u")) || 1;
+    if (!caption.firstChild) caption.append("\u00a0"); // its line is there before the room is measured
     const width = room.clientWidth;
     const height = room.clientHeight;
     if (width < 40 || height < 20) return;

@@ -95,15 +95,15 @@ export function mount(root, app) {
     const state = { chosen: s.chosen, own: s.own, kind: view.kind, off: s.off, rest: view.rest, mute: view.mute, reason: speak.reason(s), bounds: boundsOf(s.grid), isOff: s.off.some((/** @type {any} */ h) => String(h) === String(s.chosen)), pair: s.pair ? [s.pair.previous, s.pair.induction].filter(Boolean) : null };
     side.draw(s.grid, state);
     side.outcome(s.outcome, s.off.length);
-    grid.draw(s.grid, state);
     s.g = matrix.frame(s.tokens.length, s.at, s.near);
+    drawCorner();
+    grid.draw(s.grid, state);
     const valued = view.stage === "values";
     matrix.root.hidden = valued;
     values.root.toggleAttribute("hidden", !valued);
     if (!valued) matrix.draw(modelOf(s));
     else if (s.carried.none) stage.say("attention.not_split", {});
     else values.draw(s.carried, { tokens: s.tokens, at: s.at, target: s.read.target }, s.g);
-    drawCorner();
     app.facts(s.facts);
     if (!(valued && s.carried.none)) stage.say(...speak.sentence(s));
     app.parts.steps.prose();
@@ -114,11 +114,11 @@ export function mount(root, app) {
     const { g, view, tokens } = s;
     const offShown = s.outcome !== null;
     const proof = Boolean(s.pair && s.pair.previous && !offShown);
-    const tall = offShown ? 166 : proof ? 112 : 118;
+    const tall = offShown ? 164 : proof ? 112 : 118;
     const from = Math.ceil((tall * g.unit) / g.cell) + 1.4; // columns whose cells are empty down to there
     const width = (tokens.length - from) * g.cell;
     const free = g.whole && view.stage === "weights" && (offShown || view.rows === "one") && s.at > tokens.length / 2;
-    const fits = free && width > (offShown ? 220 : 150) * g.unit;
+    const fits = free && width > (offShown ? 205 : 150) * g.unit;
     corner.hidden = !fits;
     (fits && offShown ? corner : right).append(side.bars);
     root.dataset.off = String(offShown && !fits);
@@ -329,8 +329,11 @@ function countsOf(grid) {
 function richest(c, name, at) {
   let best = 0;
   for (let k = 1; k <= at; k++) if (c.contributions[k] > c.contributions[best]) best = k;
-  return { rich: name(best), rich_c: c.contributions[best], first_v: c.value_norms[0], first_c: c.contributions[0] };
+  return { rich: name(best), rich_c: c.contributions[best], first_v: c.value_norms[0], first_c: c.contributions[0], cheap: at > 1 && c.value_norms[0] < 0.5 * middle(c.value_norms, at) };
 }
+
+/** The middle one of the values' lengths. @param {ArrayLike<number>} norms @param {number} at */
+const middle = (norms, at) => Array.from({ length: at }, (_, k) => norms[k + 1]).sort((a, b) => a - b)[at >> 1];
 
 /** @param {any} o */
 function outcomeFacts(o) {

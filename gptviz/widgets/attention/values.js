@@ -62,7 +62,7 @@ function names(m, g) {
 function strip(row, y, height, m, g) {
   const visible = g.cols.filter((/** @type {number} */ j) => j <= m.at || row.at[j] > 0);
   const top = Math.max(1e-9, ...visible.map((/** @type {number} */ j) => row.at[j]));
-  const room = height - 34 * g.unit;
+  const room = height - 44 * g.unit;
   const base = y + height - 4 * g.unit;
   const bars = g.cols.flatMap((/** @type {number} */ j, /** @type {number} */ k) => {
     const size = (row.at[j] / top) * room;
