@@ -4,81 +4,87 @@ import { canvas, el, fill } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 import { bands } from "./layout.js";
 
-/**
- * @typedef {[number, number]} Head layer and head
- * @param {{ pick: (head: Head) => void, hover: (head: Head | null) => void }} on
- */
-export function createGrid(on) {
-  const node = el("canvas", { tabindex: "0", role: "application", class: "gv-grid" });
-  const caption = el("p", { class: "gv-cap" });
-  const room = el("div", { class: "gv-gridroom" }, node);
-  const root = el("div", { class: "gv-gridbox" }, caption, room);
-  /** @type {any} */
-  let data = null;
-  /** @type {any} */
-  let state = null;
-  /** @type {any} */
-  let box = null;
-  /** @type {Head | null} */
-  let hovered = null;
-  const sheet = createSheet();
+/** @typedef {[number, number]} Head layer and head */
 
-  /** @param {any} grid @param {any} next chosen, kind, off, pair, rest */
-  function draw(grid, next) {
-    data = grid;
-    state = next;
-    const unit = Number(getComputedStyle(root).getPropertyValue("--u")) || 1;
-    if (!caption.firstChild) caption.append("\u00a0"); // its line is there before the room is measured
-    const width = room.clientWidth;
-    const height = room.clientHeight;
-    if (width < 40 || height < 20) return;
-    box = { ...bands(grid.layers, grid.heads, width, height, unit), unit, width, height };
-    const across = box.across ? "attention.across" : "attention.down"; // words: attention.across attention.down
-    fill(caption, el("b", null, text("attention.all_heads", { n: grid.layers * grid.heads })), ` ${text(across)}`);
-    node.setAttribute("aria-label", text("attention.grid_label", { n: grid.layers * grid.heads }));
-    paint();
+export class Grid {
+  /** @param {{ pick: (head: Head) => void, hover: (head: Head | null) => void }} on */
+  constructor(on) {
+    this.on = on;
+    this.node = el("canvas", { tabindex: "0", role: "application", class: "gv-grid" });
+    this.caption = el("p", { class: "gv-cap" });
+    this.room = el("div", { class: "gv-gridroom" }, this.node);
+    this.root = el("div", { class: "gv-gridbox" }, this.caption, this.room);
+    /** @type {any} */
+    this.data = null;
+    /** @type {any} */
+    this.state = null;
+    /** @type {any} */
+    this.box = null;
+    /** @type {Head | null} */
+    this.hovered = null;
+    this.sheet = createSheet();
+    this.listen();
   }
 
-  function paint() {
-    const c = canvas(node, box.width, box.height);
-    const side = data.side;
-    const picture = sheet(data, state.rest);
+  /** @param {any} data all heads @param {any} state chosen, kind, off, pair, rest */
+  draw(data, state) {
+    this.data = data;
+    this.state = state;
+    const n = data.layers * data.heads;
+    if (!this.caption.firstChild) this.caption.append("\u00a0"); // its line is there before the room is measured
+    const unit = Number(getComputedStyle(this.root).getPropertyValue("--u")) || 1;
+    const { clientWidth: width, clientHeight: height } = this.room;
+    if (width < 40 || height < 20) return;
+    this.box = { ...bands(data.layers, data.heads, width, height, unit), unit, width, height };
+    const way = text(this.box.across ? "attention.across" : "attention.down");
+    fill(this.caption, el("b", null, text("attention.all_heads", { n })), ` ${way}`);
+    this.node.setAttribute("aria-label", text("attention.grid_label", { n }));
+    this.paint();
+  }
+
+  paint() {
+    const { data, state, box } = this;
+    const c = canvas(this.node, box.width, box.height);
+    const { side } = data;
+    const picture = this.sheet(data, state.rest);
     c.imageSmoothingEnabled = side > box.w;
     c.imageSmoothingQuality = "high";
     numbers(c, data, box);
     const pad = box.side < 14 ? 0.5 : 1;
-    each((layer, head, { x, y, w, h }) => {
-      const index = layer * data.heads + head;
-      const other = state.kind !== "" && data.kinds[index] !== data.names.indexOf(state.kind);
+    const wanted = data.names.indexOf(state.kind);
+    this.each((head, { x, y, w, h }) => {
+      const index = head[0] * data.heads + head[1];
+      const other = wanted >= 0 && data.kinds[index] !== wanted;
       c.globalAlpha = other ? 0.35 : 1;
       c.drawImage(picture, 0, index * side, side, side, x + pad, y + pad, w - 2 * pad, h - 2 * pad);
       c.globalAlpha = 1;
-      if (state.kind !== "" && !other) outline(c, layer, head, css("--key"), 1.5);
+      if (wanted >= 0 && !other) this.outline(c, head, css("--key"), 1.5);
     });
-    for (const [layer, head] of state.off) cross(c, layer, head);
-    if (state.pair) state.pair.forEach((/** @type {Head} */ pair) => outline(c, ...pair, css("--key"), 2.5));
-    if (hovered) outline(c, ...hovered, css("--ink"), 2);
-    outline(c, ...state.chosen, css("--warn"), 2.5);
+    for (const head of state.off) this.cross(c, head);
+    for (const head of state.pair || []) this.outline(c, head, css("--key"), 2.5);
+    if (this.hovered) this.outline(c, this.hovered, css("--ink"), 2);
+    this.outline(c, state.chosen, css("--warn"), 2.5);
   }
 
-  /** @param {(layer: number, head: number, at: {x: number, y: number, w: number, h: number}) => void} visit */
-  function each(visit) {
-    for (let layer = 0; layer < data.layers; layer++) {
-      for (let head = 0; head < data.heads; head++) visit(layer, head, box.place(layer, head));
+  /** @param {(head: Head, at: {x: number, y: number, w: number, h: number}) => void} visit */
+  each(visit) {
+    const { layers, heads } = this.data;
+    for (let layer = 0; layer < layers; layer++) {
+      for (let head = 0; head < heads; head++) visit([layer, head], this.box.place(layer, head));
     }
   }
 
-  /** @param {CanvasRenderingContext2D} c @param {number} layer @param {number} head @param {string} colour @param {number} width */
-  function outline(c, layer, head, colour, width) {
-    const { x, y, w, h } = box.place(layer, head);
+  /** @param {CanvasRenderingContext2D} c @param {Head} head @param {string} colour @param {number} width */
+  outline(c, head, colour, width) {
+    const { x, y, w, h } = this.box.place(...head);
     c.strokeStyle = colour;
     c.lineWidth = width;
     c.strokeRect(x, y, w, h);
   }
 
-  /** @param {CanvasRenderingContext2D} c @param {number} layer @param {number} head */
-  function cross(c, layer, head) {
-    const { x, y, w, h } = box.place(layer, head);
+  /** A head that is off. @param {CanvasRenderingContext2D} c @param {Head} head */
+  cross(c, head) {
+    const { x, y, w, h } = this.box.place(...head);
     c.fillStyle = css("--warn-soft");
     c.fillRect(x + 1, y + 1, w - 2, h - 2);
     c.strokeStyle = css("--warn");
@@ -92,42 +98,47 @@ export function createGrid(on) {
   }
 
   /** @param {PointerEvent} event @returns {Head | null} */
-  function under(event) {
-    if (!box || !data) return null;
-    const r = node.getBoundingClientRect();
-    const px = event.clientX - r.left;
-    const py = event.clientY - r.top;
+  under(event) {
+    if (!this.box || !this.data) return null;
+    const r = this.node.getBoundingClientRect();
+    const [px, py] = [event.clientX - r.left, event.clientY - r.top];
     /** @type {Head | null} */
     let found = null;
-    each((layer, head, { x, y, w, h }) => {
-      if (px >= x && px < x + w && py >= y && py < y + h) found = [layer, head];
+    this.each((head, { x, y, w, h }) => {
+      if (px >= x && px < x + w && py >= y && py < y + h) found = head;
     });
     return found;
   }
 
   /** @param {Head | null} now */
-  function hover(now) {
-    if (String(now) === String(hovered)) return;
-    hovered = now;
-    if (box) paint();
-    on.hover(now);
+  hover(now) {
+    if (String(now) === String(this.hovered)) return;
+    this.hovered = now;
+    if (this.box) this.paint();
+    this.on.hover(now);
   }
 
-  node.addEventListener("pointermove", (/** @type {PointerEvent} */ e) => e.pointerType === "mouse" && hover(under(e)));
-  node.addEventListener("pointerleave", () => hover(null));
-  node.addEventListener("click", (/** @type {PointerEvent} */ e) => {
-    const found = under(e);
-    if (found) on.pick(found);
-  });
-  node.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => {
+  listen() {
+    const { node } = this;
+    const isMouse = (/** @type {PointerEvent} */ e) => e.pointerType === "mouse";
+    node.addEventListener("pointermove", (/** @type {PointerEvent} */ e) => isMouse(e) && this.hover(this.under(e)));
+    node.addEventListener("pointerleave", () => this.hover(null));
+    node.addEventListener("click", (/** @type {PointerEvent} */ e) => {
+      const found = this.under(e);
+      if (found) this.on.pick(found);
+    });
+    node.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.key(e));
+  }
+
+  /** @param {KeyboardEvent} e */
+  key(e) {
     const move = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[e.key];
-    if (!data || (!move && e.key !== "Home")) return;
+    if (!this.data || (!move && e.key !== "Home")) return;
     e.preventDefault();
-    const [a, b] = move ? (box.across ? move : [move[1], move[0]]) : [-1e6, -1e6];
-    const [layer, head] = state.chosen;
-    on.pick([clamp(layer + a, data.layers), clamp(head + b, data.heads)]);
-  });
-  return { root, draw };
+    const [a, b] = move ? (this.box.across ? move : [move[1], move[0]]) : [-1e6, -1e6];
+    const [layer, head] = this.state.chosen;
+    this.on.pick([clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)]);
+  }
 }
 
 const clamp = (/** @type {number} */ i, /** @type {number} */ n) => Math.max(0, Math.min(n - 1, i));
@@ -138,7 +149,8 @@ function numbers(/** @type {CanvasRenderingContext2D} */ c, /** @type {any} */ d
   c.font = `${size}px ${getComputedStyle(document.body).getPropertyValue("--mono")}`;
   c.fillStyle = css("--soft");
   c.textBaseline = "middle";
-  const every = (/** @type {number} */ room, /** @type {number} */ need) => (room >= need ? 1 : room * 2 >= need ? 2 : 5);
+  const every = (/** @type {number} */ room, /** @type {number} */ need) =>
+    room >= need ? 1 : room * 2 >= need ? 2 : 5;
   const alongX = every(box.w, size * 1.5);
   const alongY = every(box.h, size * 1.05);
   for (let layer = 0; layer < data.layers; layer++) {
@@ -155,16 +167,24 @@ function numbers(/** @type {CanvasRenderingContext2D} */ c, /** @type {any} */ d
   }
 }
 
-/** @param {CanvasRenderingContext2D} c @param {number} n @param {number} x @param {number} y @param {CanvasTextAlign} align */
+/**
+ * @param {CanvasRenderingContext2D} c @param {number} n @param {number} x @param {number} y
+ * @param {CanvasTextAlign} align
+ */
 function put(c, n, x, y, align) {
   c.textAlign = align;
   c.fillText(String(n), x, y);
 }
 
-/** One tall sheet of S × S pictures; each on its own scale, the square root of its weight against its largest but the first column's. */
+/**
+ * One tall sheet of S × S pictures, each on a scale of its own: the square root of a weight against the largest one,
+ * the
+ * first column left aside.
+ */
 function createSheet() {
   /** @type {HTMLCanvasElement | null} */
   let made = null;
+  /** @type {any} */
   let of = null;
   let how = "";
   return (/** @type {any} */ data, /** @type {boolean} */ rest) => {

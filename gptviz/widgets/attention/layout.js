@@ -5,9 +5,11 @@ const WINDOWED = 19; // px at unit 1: cells of a window into a longer text
 const LARGEST = 64;
 
 /**
- * Rows and columns that are drawn. A long text shows a window: the rows up to the asking one, and the first column, those
+ * Rows and columns that are drawn. A long text shows a window: the rows up to the asking one, and the first column,
+ * those
  * round the one that is looked at, and the asking token's own.
- * @param {number} T @param {number} at the asking row @param {number} centre @param {number} width @param {number} height
+ * @param {number} T @param {number} at the asking row @param {number} centre @param {number} width @param {number}
+ * height
  * @param {number} unit
  */
 export function framed(T, at, centre, width, height, unit) {
@@ -26,7 +28,12 @@ export function framed(T, at, centre, width, height, unit) {
 }
 
 /** The first column, those round `centre`, and the asking token's own. */
-function columns(/** @type {number} */ T, /** @type {number} */ at, /** @type {number} */ centre, /** @type {number} */ n) {
+function columns(
+  /** @type {number} */ T,
+  /** @type {number} */ at,
+  /** @type {number} */ centre,
+  /** @type {number} */ n,
+) {
   const inner = n - 2;
   const from = Math.max(1, Math.min(T - inner, centre - Math.floor(inner / 2)));
   const near = Array.from({ length: Math.min(inner, T - from) }, (_, i) => from + i);
@@ -48,14 +55,18 @@ export function bands(L, H, width, height, unit) {
       const w = across ? (width - left) / per : (width - n * left - (n - 1) * gap) / (n * H);
       const h = across ? (height - n * top - (n - 1) * gap) / (n * H) : (height - top) / per;
       const side = Math.min(w, h, LARGEST * unit);
-      if (!best || side > best.side * 1.04) best = { across, n, per, side, w: Math.min(w, side * 1.3), h: Math.min(h, side * 1.3) };
+      if (!best || side > best.side * 1.04)
+        best = { across, n, per, side, w: Math.min(w, side * 1.3), h: Math.min(h, side * 1.3) };
     }
   }
   const found = /** @type {NonNullable<typeof best>} */ (best);
   return { ...found, left, top, gap, place: placer(found, H, left, top, gap) };
 }
 
-/** @param {{across: boolean, per: number, w: number, h: number}} b @param {number} H @param {number} left @param {number} top @param {number} gap */
+/**
+ * @param {{across: boolean, per: number, w: number, h: number}} b @param {number} H @param {number} left
+ * @param {number} top @param {number} gap
+ */
 function placer({ across, per, w, h }, H, left, top, gap) {
   return (/** @type {number} */ layer, /** @type {number} */ head) => {
     const band = Math.floor(layer / per);

@@ -1,7 +1,10 @@
 // What the picture says: its sentence, the sentence of what is pointed at, and the facts that the prose may use.
 import { phrase, text } from "../kit/words.js";
 
-/** A token's name; one that stands there more than once carries which it is. @param {string[]} tokens @param {number} k */
+/**
+ * A token's name; one that stands there more than once carries which it is.
+ * @param {string[]} tokens @param {number} k
+ */
 export function named(tokens, k) {
   let before = 0;
   let all = 0;
@@ -28,6 +31,7 @@ export function reads(weight, at) {
 /** The sentence of the picture. @param {any} s the page's state as drawn */
 export function sentence(s) {
   if (s.pairing) return s.pair ? ["attention.pair", s.facts] : ["attention.no_pair", s.facts];
+  if (s.carried && s.carried.none) return ["attention.not_split", {}];
   if (s.off.length && s.outcome) return [`attention.off_${s.facts.off_way}`, s.facts];
   if (s.view.stage === "values") return ["attention.values", s.facts];
   if (s.view.stage === "scores") return ["attention.scores", s.facts];
@@ -54,7 +58,8 @@ export function cell(s, i, j) {
   if (s.view.rest && j === 0) return phrase("attention.cell_rest", { ...values, x: s.raw(i, 0) });
   return phrase(i === j ? "attention.cell_self" : "attention.cell_weight", values);
 }
-// words: attention.cell_masked_later attention.cell_masked_window attention.cell_weight_later attention.cell_weight_window
+// words: attention.cell_masked_later attention.cell_masked_window attention.cell_weight_later
+// attention.cell_weight_window
 
 /** What a head of the grid is, for whoever points at it. @param {any} grid @param {[number, number]} head */
 export function headline(grid, [layer, head]) {
@@ -64,7 +69,8 @@ export function headline(grid, [layer, head]) {
   const on = { token: named(grid.tokens, Math.min(grid.tokens.length - 1, grid.rests_on[index])) };
   return phrase(`attention.head_${kind}`, { ...values, ...on });
 }
-// words: attention.head_induction attention.head_previous attention.head_first attention.head_resting attention.head_broad
+// words: attention.head_induction attention.head_previous attention.head_first attention.head_resting
+// attention.head_broad
 // words: attention.head_local attention.head_mixed
 
 /** Why this head is shown. @param {any} s */
@@ -73,8 +79,14 @@ export function reason(s) {
   const [layer, head] = s.chosen;
   const index = layer * grid.heads + head;
   const kind = grid.names[grid.kinds[index]];
-  const values = { x: grid.measures[index], n: grid.layers * grid.heads, near: grid.near, token: named(grid.tokens, Math.min(grid.tokens.length - 1, grid.rests_on[index])) };
+  const values = {
+    x: grid.measures[index],
+    n: grid.layers * grid.heads,
+    near: grid.near,
+    token: named(grid.tokens, Math.min(grid.tokens.length - 1, grid.rests_on[index])),
+  };
   if (s.pairing && s.pair) return phrase("attention.why_pair", s.facts);
+  if (s.tokens.length < 3) return phrase("attention.why_short", values);
   if (String(s.chosen) === String(grid.start)) return phrase("attention.why_start", values);
   return phrase(`attention.why_${kind}`, values);
 }
