@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import inside, next_token
+from gptviz.lessons import attention, inside, next_token
 
-PAGES: list[ModuleType] = [next_token, inside]
+PAGES: list[ModuleType] = [next_token, inside, attention]
