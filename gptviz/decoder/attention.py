@@ -15,6 +15,8 @@ from gptviz.decoder.errors import UserError
 
 NAME = "gptviz"
 DIRECTIONS = ("causal", "none", "wrong_way")
+PATTERNS = (*DIRECTIONS, "blocks")  # and a mistake that real code has made: open inside blocks of BLOCK tokens
+BLOCK = 4
 Observer = Callable[[int, Tensor, Tensor], None]
 
 
@@ -22,7 +24,7 @@ Observer = Callable[[int, Tensor, Tensor], None]
 class MaskRule:
     """Which keys a query may see, layer by layer.
 
-    `direction` is the pattern of the *open* layers: "causal", "none" or "wrong_way". `layers` names the open
+    `direction` is the pattern of the *open* layers: one of PATTERNS. `layers` names the open
     layers (None: every layer); all the others stay causal.
     """
 
@@ -30,11 +32,11 @@ class MaskRule:
     layers: frozenset[int] | None = None
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(DIRECTIONS)}.')
+        if self.direction not in PATTERNS:
+            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(PATTERNS)}.')
 
     def pattern(self, layer: int) -> str:
-        """The pattern of one layer: "causal", "none" or "wrong_way"."""
+        """The pattern of one layer, one of PATTERNS."""
         return self.direction if self.layers is None or layer in self.layers else "causal"
 
     @property
@@ -68,6 +70,8 @@ def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu", 
         seen = key <= query  # [Tq, Tk]
     elif pattern == "wrong_way":
         seen = key >= query
+    elif pattern == "blocks":
+        seen = key // BLOCK <= query // BLOCK
     else:
         seen = torch.ones(Tq, Tk, dtype=torch.bool, device=device)
     return seen if window is None else seen & ((query - key).abs() < window)

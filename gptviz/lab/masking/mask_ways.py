@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -13,7 +16,7 @@ from gptviz.decoder.decoder import Decoder
 def additive(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
     """softmax(S + M) V with M = −∞ above the diagonal; [h, T, d_k]."""
     T = q.shape[-2]
-    mask = torch.full((T, T), float("-inf"), dtype=q.dtype, device=q.device).triu(diagonal=1)  # [T, T]
+    mask = torch.full((T, T), float("-inf")).triu(diagonal=1).to(q)  # [T, T]
     scores = q @ k.transpose(-2, -1) * scaling  # [h, T, T]
     return (scores + mask).softmax(-1) @ v
 
@@ -21,7 +24,7 @@ def additive(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
 def boolean(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
     """softmax of the scores with −∞ filled in wherever a lower triangle is False; [h, T, d_k]."""
     T = q.shape[-2]
-    seen = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()  # [T, T]
+    seen = torch.ones(T, T, device=q.device).bool().tril()  # [T, T]
     scores = q @ k.transpose(-2, -1) * scaling  # [h, T, T]
     return scores.masked_fill(~seen, float("-inf")).softmax(-1) @ v
 
@@ -32,6 +35,12 @@ def flag(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
 
 
 WAYS = {"additive": additive, "boolean": boolean, "is_causal": flag}
+
+
+def code(way: str) -> str:
+    """The lines of one way as they run here, without its head and its description."""
+    body = inspect.getsource(WAYS[way]).split('"""', 2)[2]
+    return textwrap.dedent(body.strip("\n")).rstrip()
 
 
 @torch.inference_mode()
@@ -70,6 +79,7 @@ def ways_payload(decoder: Decoder, ids: list[int], layer: int) -> dict[str, obje
         "layer": layer,
         "heads": given.query.shape[0],
         "dtype": str(given.query.dtype).removeprefix("torch."),
+        "code": {name: code(name) for name in names},
         "differences": [{"a": a, "b": b, "max_delta": float((made[a] - made[b]).abs().max())} for a, b in pairs],
         "size": float(made["additive"].abs().max()),
         "flag_and_mask": flag_and_mask(given),

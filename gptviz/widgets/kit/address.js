@@ -12,7 +12,7 @@ const KINDS = {
   /** @param {Field} _ @param {string} s */
   text: (_, s) => (s.length <= 200 ? s : undefined),
   /** @param {Field} _ @param {string} s */
-  layers: (_, s) => (s === "" || s === "all" || /^\d{1,4}(,\d{1,4}){0,255}$/.test(s) ? s : undefined),
+  layers: (_, s) => (["", "all", "middle"].includes(s) || /^\d{1,4}(,\d{1,4}){0,255}$/.test(s) ? s : undefined),
   /** @param {Field} _ @param {string} s */
   head: (_, s) => (s === "" || /^\d{1,4}\.\d{1,4}$/.test(s) ? s : undefined),
   /** @param {Field} _ @param {string} s */
