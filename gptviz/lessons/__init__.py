@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import mask, next_token
+from gptviz.lessons import mask, next_token, prefix
 
-PAGES: list[ModuleType] = [next_token, mask]
+PAGES: list[ModuleType] = [next_token, mask, prefix]

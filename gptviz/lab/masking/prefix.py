@@ -19,7 +19,8 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
-from gptviz.lab.masking import leak
+from gptviz.lab.masking import leak, movement
+from gptviz.lab.masking.movement import Movement
 
 METHODS = ("edit", "truncate")
 # Float noise of a shorter run, as a share of the largest logit: three times and more what was measured on nano and
@@ -32,7 +33,10 @@ TOY_WIDTH = 8
 
 @dataclass(frozen=True)
 class Check:
-    """One prefix of one prompt: largest |Δ logit| at each of its `keep` positions, and what was run against what."""
+    """One prefix of one prompt: largest |Δ logit| at each of its `keep` positions, and what was run against what.
+
+    `guesses` says the same of the probabilities; `loss` is the mean surprise of the unedited text, in nats.
+    """
 
     ids: list[int]
     other: list[int]
@@ -41,6 +45,8 @@ class Check:
     rule: MaskRule
     deltas: Tensor
     tolerance: float
+    guesses: Movement
+    loss: float
 
     @property
     def changed(self) -> list[bool]:
@@ -138,7 +144,8 @@ def check(
     full = decoder.run(ids, rule=rule).logits  # [T, V]
     again = decoder.run(other, rule=rule).logits  # [T or keep, V]
     deltas = leak.finite((full[:keep] - again[:keep]).abs().amax(-1), decoder)  # [keep]
-    return Check(ids, other, keep, method, rule, deltas, tolerance(decoder, full, method))
+    guesses, loss = movement.between(full[:keep], again[:keep]), float(leak.surprisal(full, ids).mean())
+    return Check(ids, other, keep, method, rule, deltas, tolerance(decoder, full, method), guesses, loss)
 
 
 def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method: str = "edit") -> AllPrefixes:
