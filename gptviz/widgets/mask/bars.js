@@ -66,10 +66,15 @@ function legend(g, board) {
   const size = 12.5 * g.unit;
   const line = (/** @type {number} */ row, /** @type {string} */ name, /** @type {string} */ words) =>
     svg("text", { class: name, x: 0, y: g.barsY + size * (0.9 + 1.35 * row), "font-size": size }, words);
-  const out = [line(0, "", text("mask.legend_1")), line(1, "", text("mask.legend_2")), line(2.4, "gv-key", text("mask.legend_closed")),
-    line(3.4, "gv-key gv-num", text("mask.loss", { loss: board.loss.closed }))]; // prettier-ignore
-  if (board.open.size)
-    out.push(line(4.8, "gv-warn", text("mask.legend_open")), line(5.8, "gv-warn gv-num", text("mask.loss", { loss: board.loss.changed })));
+  const low = board.reach !== null;
+  const out = low ? [] : [line(0, "", text("mask.legend_1")), line(1, "", text("mask.legend_2"))];
+  const first = low ? 0 : 2.4;
+  out.push(line(first, "gv-key", text("mask.legend_closed")), line(first + 1, "gv-key gv-num", text("mask.loss", { loss: board.loss.closed })));
+  if (board.open.size) {
+    const next = first + (low ? 2.15 : 2.4);
+    const name = board.open.size === board.layers && board.direction === "none" ? "mask.legend_open" : "mask.legend_set";
+    out.push(line(next, "gv-warn", text(name)), line(next + 1, "gv-warn gv-num", text("mask.loss", { loss: board.loss.changed })));
+  }
   const y = g.linkY + g.linkH / 2 + g.small * 0.35;
   out.push(svg("text", { x: g.gutter - 8, y, "text-anchor": "end", "font-size": g.small }, text("mask.guesses_next")));
   return out;

@@ -11,7 +11,8 @@ export function createControls(app) {
     onchange: () => app.set({ by: by.value }) }); // prettier-ignore
   const old = el("span", { class: "gv-token" });
   const swap = el("label", { class: "gv-swap" }, old, " → ", by);
-  const root = el("div", { class: "gv-bar gv-maskbar" }, el("span", { class: "gv-wide gv-soft" }, text("mask.masks")), which.box, layer, way.box, swap);
+  const reads = el("span", { class: "gv-wide gv-soft" }, text("mask.reads"));
+  const root = el("div", { class: "gv-bar gv-maskbar" }, el("span", { class: "gv-wide gv-soft" }, text("mask.masks")), which.box, layer, reads, way.box, swap);
   let now = { open: new Set(), direction: "none" };
   let layers = 0;
 
@@ -42,7 +43,7 @@ export function createControls(app) {
       which.set(view.open === "all" ? "all" : open.size === 0 ? "" : open.size === 1 ? "one" : null);
       for (const box of [which.box, way.box]) box.classList.toggle("gv-hot", open.size > 0);
       way.set(next.direction);
-      way.box.classList.toggle("gv-off", open.size === 0);
+      for (const part of [reads, way.box]) part.classList.toggle("gv-off", open.size === 0);
       root.hidden = view.show === "ways";
       layer.hidden = open.size !== 1;
       swap.hidden = !reach;

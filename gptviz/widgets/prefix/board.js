@@ -32,24 +32,20 @@ export function createBoard(app) {
     picture.setAttribute("width", g.W);
     picture.setAttribute("height", g.H);
     picture.classList.toggle("gv-moving", moving > 0);
-    fill(picture, ...drawStrip(g, checks.tokens, moving ? [] : checks.other, keep), ...panels(), ...drawCut(g, keep, g.total, g.H - g.noteH));
+    fill(picture, ...drawStrip(g, checks.tokens, moving ? [] : checks.other, keep), ...panels(), ...drawCut(g, keep, g.total, g.stripY + 2 * g.rowH + 8, view.method));
     if (held) picture.querySelector(".gv-handle").focus();
   }
 
   function panels() {
-    const top = g.stripY + 2 * g.rowH + 3 + 10 * g.unit;
-    const room = g.H - g.noteH - top;
+    const top = g.stripY + 2 * g.rowH + 3 + 14 * g.unit;
+    const room = g.H - top;
     const upper = Math.max(96 * g.unit, room * 0.36);
-    const blank = moving > 0;
-    return [
-      ...panel("own", top, upper, blank),
-      ...panel("faulty", top + upper + 6 * g.unit, room - upper - 6 * g.unit, blank),
-      g.noteH > 0 && svg("text", { x: 0, y: g.H - 4 * g.unit, "font-size": 12.5 * g.unit }, text("prefix.note")),
-    ];
+    const gap = 14 * g.unit;
+    return [...panel("own", top, upper), ...panel("faulty", top + upper + gap, room - upper - gap)];
   }
 
-  /** @param {"own" | "faulty"} name @param {number} y @param {number} height @param {boolean} blank */
-  function panel(name, y, height, blank) {
+  /** @param {"own" | "faulty"} name @param {number} y @param {number} height */
+  function panel(name, y, height) {
     const side = checks[name];
     const clean = side.changed.every((/** @type {boolean} */ c) => !c);
     const big = (g.phone ? 15 : 20) * g.unit;
@@ -60,13 +56,35 @@ export function createBoard(app) {
       svg("text", { class: `gv-verdict ${clean ? "gv-key" : "gv-warn"}`, x: 0, y: y + big, "font-size": big }, text(`prefix.${key}`, words)),
       svg("text", { x: 0, y: y + big + 18 * g.unit, "font-size": 12.5 * g.unit }, text(`prefix.${name}_what`, words)),
     ]; // words: prefix.own_what prefix.faulty_what
-    const foot = g.label.level && g.cw >= 44 * g.unit ? 36 * g.unit : 6;
+    const foot = name === "faulty" && !clean && g.cw >= 44 * g.unit ? 36 * g.unit : 4;
     const base = y + height - foot;
-    const most = base - y - big - 40 * g.unit;
-    out.push(svg("line", { class: "gv-base", x1: g.gutter, x2: g.W, y1: base + 0.5, y2: base + 0.5 }));
-    if (!g.phone) out.push(...["axis_1", "axis_2"].map((k, i) => svg("text", { x: 0, y: base - 16 * g.unit + i * 15 * g.unit, "font-size": 12.5 * g.unit }, text(`prefix.${k}`))));
-    // words: prefix.axis_1 prefix.axis_2
-    if (!blank) for (let c = g.from; c < Math.min(checks.keep, g.from + g.shown); c++) out.push(...column(side, c, base, most, foot));
+    const top = y + big + 26 * g.unit; // of the bars and their numbers
+    const scale = SCALES.find((s) => s >= 1.02 * Math.max(...side.moved)) || 1;
+    out.push(svg("line", { class: "gv-base", x1: g.gutter, x2: g.W, y1: base + 0.5, y2: base + 0.5 }), ...remarks(name, side, clean, top, base));
+    if (!g.phone) out.push(...gutter(base, foot));
+    if (moving) return out;
+    const last = Math.min(checks.keep, g.from + g.shown);
+    for (let c = g.from; c < last; c++) out.push(...column(side, c, base, (base - top - 24 * g.unit) / scale, foot));
+    return out;
+  }
+
+  /** What the rows of a panel are. @param {number} base @param {number} foot */
+  function gutter(base, foot) {
+    const line = (/** @type {number} */ y, /** @type {string} */ key) => svg("text", { x: 0, y, "font-size": 12.5 * g.unit }, text(key));
+    const out = [line(base - 17 * g.unit, "prefix.axis_1"), line(base - 2 * g.unit, "prefix.axis_2")];
+    return foot < 20 ? out : [...out, line(base + 14 * g.unit, "prefix.axis_word"), line(base + 29 * g.unit, "prefix.axis_chance")];
+  }
+
+  /** The cut goes on through the panel, and what stands right of it is said there. */
+  function remarks(/** @type {string} */ name, /** @type {any} */ side, /** @type {boolean} */ clean, /** @type {number} */ top, /** @type {number} */ base) {
+    const x = g.x(g.keep);
+    const out = [svg("line", { class: "gv-cut", x1: x, x2: x, y1: top, y2: base })];
+    const all = side.changed.every(Boolean);
+    const key = `side_${clean ? "none" : all ? "all" : "some"}`; // words: prefix.side_none prefix.side_all prefix.side_some
+    const size = 15 * g.unit;
+    const words = text(`prefix.${key}`, { keep: checks.keep, n: side.changed.filter(Boolean).length });
+    if (words.length * size * 0.5 < g.W - x - 20 && !moving)
+      out.push(svg("text", { class: "gv-remark", x: x + 14, y: (top + base) / 2 + size * 0.35, "font-size": size }, words));
     return out;
   }
 
@@ -75,9 +93,9 @@ export function createBoard(app) {
     const middle = g.x(c) + g.cw / 2;
     const p = side.moved[c];
     const bad = side.changed[c];
-    const height = bad ? Math.max(3, p * most) : 2.5;
+    const height = bad ? Math.max(3, p * most) : 3;
     const wide = Math.min(40 * g.unit, g.cw * 0.62);
-    const size = Math.min((bad ? 15 : 19) * g.unit, g.cw * 0.42);
+    const size = Math.min((bad ? 15 : 26) * g.unit, g.cw * (bad ? 0.3 : 0.5));
     const number = side.deltas[c] === 0 ? "0" : bad ? percent(p) : "≈ 0";
     const out = [
       svg("rect", { class: bad ? "gv-bad" : "gv-good", x: middle - wide / 2, width: wide, y: base - height, height, rx: Math.min(2, height / 2), "data-column": c, "data-side": side === checks.own ? "own" : "faulty",
@@ -121,6 +139,8 @@ export function createBoard(app) {
   return { root, draw, paint };
 }
 
+const SCALES = [0.02, 0.05, 0.1, 0.2, 0.5, 1]; // what a full height may stand for
+
 /** @param {number} p */
 const whole = (p) => (p > 0 && p < 0.005 ? "<1" : String(Math.round(100 * p)));
 
@@ -143,7 +163,6 @@ export function geometryOf(size, root, total, focus) {
     cw: columns.width, from: columns.from, shown: columns.shown,
     rowH: 26 * unit,
     stripY: handleH + 5,
-    noteH: phone ? 0 : 22 * unit,
     x: (/** @type {number} */ c) => gutter + (c - columns.from) * columns.width,
   }; // prettier-ignore
 }

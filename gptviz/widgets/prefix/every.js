@@ -13,7 +13,7 @@ const MOST = 64;
 export function createEvery(app) {
   const picture = svg("svg", { class: "gv-checkboard", role: "group", "aria-label": text("prefix.triangle") });
   const go = el("button", { type: "button", class: "gv-btn gv-main", onclick: () => (running ? running.abort() : start()) });
-  const big = el("p", { class: "gv-count" });
+  const big = el("p", { class: "gv-caught" });
   const under = el("p", { class: "gv-soft", role: "status" });
   const keys = el("div", { class: "gv-keys" }, ...["zero", "key", "warn"].map((k) => el("p", null, el("i", { class: `gv-sw gv-sw-${k}` }), text(`prefix.key_${k}`))));
   // words: prefix.key_zero prefix.key_key prefix.key_warn
@@ -83,7 +83,7 @@ export function createEvery(app) {
     const top = g.stripY + 2 * g.rowH + 16 * g.unit;
     const high = Math.min(34 * g.unit, (g.H - top - 4) / (T - 1));
     const rows = T <= MOST ? Array.from({ length: T - 1 }, (_, r) => r + 1) : [];
-    fill(picture, ...drawStrip(g, tokens, moving ? [] : other, keep), ...rows.flatMap((n) => row(n, top + (n - 1) * high, high, keep)), ...drawCut(g, keep, T, g.stripY + 2 * g.rowH + 8));
+    fill(picture, ...drawStrip(g, tokens, moving ? [] : other, keep), ...rows.flatMap((n) => row(n, top + (n - 1) * high, high, keep)), ...drawCut(g, keep, T, g.stripY + 2 * g.rowH + 8, now.view.method));
     if (held) picture.querySelector(".gv-handle")?.focus();
     words(T, keep);
   }

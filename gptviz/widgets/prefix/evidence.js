@@ -17,7 +17,7 @@ export function createEvidence(app) {
   /** @param {"own" | "faulty"} name */
   function button(name) {
     // words: prefix.take_own prefix.take_faulty
-    return el("button", { type: "button", class: "gv-btn", onclick: () => files && save("evidence.json", new Blob([JSON.stringify(files[name], null, 1), "\n"], { type: "application/json" })) }, text(`prefix.take_${name}`));
+    return el("button", { type: "button", class: "gv-btn", onclick: () => files && save("evidence.json", new Blob([written(files[name])], { type: "application/json" })) }, text(`prefix.take_${name}`));
   }
 
   /** @param {any} view @param {any} asked @param {any} checks */
@@ -26,14 +26,12 @@ export function createEvidence(app) {
     const [own, faulty] = await Promise.all([view.ask("evidence", closed), view.ask("evidence", asked)]);
     if (!view.current()) return;
     files = { own, faulty };
-    code.textContent = JSON.stringify(short(own), null, 1);
+    code.textContent = written(own);
     fill(verdict, ...phrase("prefix.file_says", { keep: checks.keep, dtype: own.dtype, model: own.model.name }));
     app.parts.stage.say("prefix.evidence_says", { keep: checks.keep, n: checks.tokens.length });
   }
   return { root, draw };
 }
 
-/** Long lists on one line, so that the file can be read. @param {any} file */
-function short(file) {
-  return Object.fromEntries(Object.entries(file).map(([key, value]) => [key, Array.isArray(value) ? value.join(" ") : value]));
-}
+/** JSON with each list on one line, so that people can read it. @param {any} file */
+const written = (file) => `${JSON.stringify(file, null, 1).replace(/\[\s+([^[\]{}]*?)\s+\]/g, (_, inside) => `[${inside.replace(/\n\s+/g, " ")}]`)}\n`;

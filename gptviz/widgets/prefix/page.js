@@ -7,7 +7,7 @@ import { createControls } from "./controls.js";
 import { createEvery } from "./every.js";
 import { createEvidence } from "./evidence.js";
 import { createToy } from "./toy.js";
-import { percent } from "../kit/numbers.js";
+import { decimal, number, percent } from "../kit/numbers.js";
 
 /**
  * @param {HTMLElement} root
@@ -30,7 +30,7 @@ export function mount(root, app) {
     const four = next.show === "toy" ? await next.ask("prefix_toy", {}) : null;
     const layers = app.model() ? app.model().layers : 0;
     const asked = { text: next.text, model: next.model, ...rule(next, layers), method: next.method };
-    const checks = four ? null : await next.ask("two_checks", { ...asked, keep: next.keep, by: next.method === "edit" ? next.by : "" });
+    const checks = four ? null : await next.ask("two_checks", { ...asked, keep: next.keep, by: ending(next) });
     if (!next.current()) return;
     view = next;
     found = checks;
@@ -46,7 +46,7 @@ export function mount(root, app) {
       board.draw(checks, next);
       say(app, checks, next);
     } else if (next.show === "all") every.draw(checks, next, asked);
-    else await evidence.draw(next, { ...asked, keep: checks.keep, by: next.method === "edit" ? next.by : "" }, checks);
+    else await evidence.draw(next, { ...asked, keep: checks.keep, by: ending(next) }, checks);
     root.dataset.painted = `${next.show} ${checks ? checks.keep : ""} ${next.method} ${[...now.open].join()} ${next.direction}`;
   }
 
@@ -65,6 +65,15 @@ export function mount(root, app) {
   return { show, resize, table };
 }
 
+/** The new ending; a word of a text has its space before it. @param {any} view */
+function ending(view) {
+  if (view.method !== "edit") return "";
+  return /^[\p{L}\p{N}]/u.test(view.by) ? ` ${view.by}` : view.by;
+}
+
+/** Rounding with all its zeros: how small it is is the point. @param {number} x */
+const tiny = (x) => (x === 0 ? text("numbers.exactly_0") : x < 1e-4 ? decimal(x, 7) : number(x));
+
 /** @param {any} c @param {any} now @param {any} view */
 function factsOf(c, now, view) {
   const { own, faulty } = c;
@@ -77,7 +86,8 @@ function factsOf(c, now, view) {
     gone: c.tokens.length - c.keep,
     n: c.tokens.length,
     own_changed: count(own),
-    own_max: Math.max(...own.deltas),
+    own_max: tiny(Math.max(...own.deltas)),
+    own_exact: own.deltas.every((/** @type {number} */ d) => d === 0),
     changed: count(faulty),
     all_changed: count(faulty) === c.keep,
     none_changed: count(faulty) === 0,
@@ -89,7 +99,7 @@ function factsOf(c, now, view) {
     after: faulty.after[most],
     layer: Math.min(...now.open),
     open: now.open.size,
-    tolerance: own.tolerance,
+    tolerance: tiny(own.tolerance),
     dtype: c.dtype,
     edit: view.method === "edit",
     blocks: view.direction === "blocks",

@@ -27,8 +27,8 @@ function cell(g, token, c, y, kind) {
   return [box, svg("text", { class: `gv-tok gv-on-${kind}`, x: g.x(c) + g.cw / 2, y: y + g.rowH * 0.69, "text-anchor": "middle", "font-size": size, "pointer-events": "none" }, fit(token, g.cw - 4, size))];
 }
 
-/** The cut with its handle. @param {any} g @param {number} keep @param {number} total @param {number} bottom */
-export function drawCut(g, keep, total, bottom) {
+/** The cut with its handle. @param {any} g @param {number} keep @param {number} total @param {number} bottom @param {string} method */
+export function drawCut(g, keep, total, bottom, method) {
   const x = Math.max(g.gutter, Math.min(g.W, g.x(keep)));
   const y = g.stripY - g.handleH - 3;
   const size = 13 * g.unit;
@@ -39,7 +39,7 @@ export function drawCut(g, keep, total, bottom) {
       "aria-valuemin": 1, "aria-valuemax": total - 1, "aria-valuenow": keep, "aria-valuetext": text("prefix.cut_at", { keep }) }),
     svg("path", { class: "gv-grip", d: `M${x - 7} ${y + g.handleH / 2}l4 -4v8zM${x + 7} ${y + g.handleH / 2}l-4 -4v8z` }),
     svg("text", { class: "gv-key", x: x - wide / 2 - 6, y: y + g.handleH * 0.72, "text-anchor": "end", "font-size": size }, text("prefix.same")),
-    svg("text", { class: "gv-warn", x: x + wide / 2 + 6, y: y + g.handleH * 0.72, "font-size": size }, text("prefix.others")),
+    svg("text", { class: "gv-warn", x: x + wide / 2 + 6, y: y + g.handleH * 0.72, "font-size": size }, text(method === "edit" ? "prefix.others" : "prefix.nothing")),
   ]; // prettier-ignore
 }
 
