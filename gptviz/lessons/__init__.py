@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import mask, next_token, prefix
+from gptviz.lessons import inside, mask, next_token, prefix
 
-PAGES: list[ModuleType] = [next_token, mask, prefix]
+PAGES: list[ModuleType] = [next_token, inside, mask, prefix]
