@@ -1,5 +1,5 @@
 // The cells of the map, made once for a geometry, so that a change of colour runs through them.
-import { label, mix } from "../kit/colour.js";
+import { label as inkOn, mix } from "../kit/colour.js";
 import { svg } from "../kit/dom.js";
 import { delta } from "../kit/numbers.js";
 
@@ -24,7 +24,10 @@ export function drawCells(picture, g, board) {
       const { kind, share } = colour(r, c);
       node.dataset.kind = kind;
       node.style.fill = kind === "zero" ? "var(--void)" : mix("--card", `--${kind}`, share);
-      node.style.setProperty("--d", String(Math.min(40, Math.max(0, r - 1 - (Number.isFinite(g.first) ? g.first : 0)))));
+      node.style.setProperty(
+        "--d",
+        String(Math.min(40, Math.max(0, r - 1 - (Number.isFinite(g.first) ? g.first : 0)))),
+      );
       if (numbers) values.append(value(g, r, c, board, kind, share));
     }
   group.after(values);
@@ -32,16 +35,33 @@ export function drawCells(picture, g, board) {
 
 /** @param {any} g @param {number} r @param {number} c */
 const cell = (g, r, c) =>
-  svg("rect", { x: g.x(c) + 0.75, y: g.y(r), width: Math.max(1, g.cw - 1.5), height: g.high(r), rx: Math.min(2, g.cellH / 5),
-    "data-row": r, "data-column": c }); // prettier-ignore
+  svg("rect", {
+    x: g.x(c) + 0.75,
+    y: g.y(r),
+    width: Math.max(1, g.cw - 1.5),
+    height: g.high(r),
+    rx: Math.min(2, g.cellH / 5),
+    "data-row": r,
+    "data-column": c,
+  });
 
 /** @param {any} g @param {number} r @param {number} c @param {any} board @param {string} kind @param {number} share */
 function value(g, r, c, board, kind, share) {
   const x = board.reach.change[r * board.tokens.length + c];
   const words = x === 0 ? "0" : delta(x).replace(/^0\./, "0.");
-  const colour = kind === "zero" ? "var(--soft)" : label("--card", `--${kind}`, share);
-  return svg("text", { x: g.x(c) + g.cw / 2, y: g.y(r) + g.high(r) / 2 + g.small * 0.35, "text-anchor": "middle", "font-size": g.small, style: { fill: colour }, class: "gv-tok" },
-    words.length * g.small * 0.6 > g.cw ? "" : words); // prettier-ignore
+  const colour = kind === "zero" ? "var(--soft)" : inkOn("--card", `--${kind}`, share);
+  return svg(
+    "text",
+    {
+      x: g.x(c) + g.cw / 2,
+      y: g.y(r) + g.high(r) / 2 + g.small * 0.35,
+      "text-anchor": "middle",
+      "font-size": g.small,
+      style: { fill: colour },
+      class: "gv-tok",
+    },
+    words.length * g.small * 0.6 > g.cw ? "" : words,
+  );
 }
 
 /** Which cells have read what comes later, by the rule alone. @param {any} g @param {any} board */

@@ -1,11 +1,11 @@
 // The mask: what the guesses gain when it is taken away, how far a changed token reaches, and how it is written.
 import { el } from "../kit/dom.js";
 import { text } from "../kit/words.js";
-import { createBoard } from "./board.js";
+import { Board } from "./board.js";
 import { rowsOf } from "./bars.js";
-import { createControls } from "./controls.js";
-import { createGrid } from "./grid.js";
-import { createInfluence } from "./influence.js";
+import { Controls } from "./controls.js";
+import { Grid } from "./grid.js";
+import { Influence } from "./influence.js";
 import { createWays } from "./ways.js";
 
 /**
@@ -13,11 +13,11 @@ import { createWays } from "./ways.js";
  * @param {any} app
  */
 export function mount(root, app) {
-  const controls = createControls(app);
-  const board = createBoard(app, { layer: (l) => controls.toggle(l), column: (t) => chosen(t) });
-  const grid = createGrid(app);
+  const controls = new Controls(app);
+  const board = new Board(app, { layer: (l) => controls.toggle(l), column: (t) => chosen(t) });
+  const grid = new Grid(app);
   const ways = createWays(app);
-  const influence = createInfluence(app);
+  const influence = new Influence(app);
   root.append(controls.root, el("div", { class: "gv-maskmain" }, board.root, grid.root, ways.root, influence.root));
   /** @type {any} */
   let drawn = null; // what the board shows
@@ -46,7 +46,7 @@ export function mount(root, app) {
       say(app, drawn);
     } else if (next.show === "grid") grid.draw(parts.grid);
     else if (next.show === "ways") ways.draw(parts.ways, answers.tokens.length);
-    else influence.draw(next, asked, answers.tokens, now);
+    else influence.draw(next, asked, answers.tokens);
     root.dataset.painted = `${next.show} ${[...now.open].join()} ${next.direction}`;
   }
 
@@ -67,7 +67,10 @@ export function mount(root, app) {
     if (view.show === "influence") return influence.table();
     if (view.show === "ways") return ways.table();
     if (view.show === "answers")
-      return { head: [text("mask.head_token"), text("mask.head_after"), text("mask.legend_closed"), text("mask.legend_open")], rows: rowsOf(drawn) };
+      return {
+        head: [text("mask.head_token"), text("mask.head_after"), text("mask.legend_closed"), text("mask.legend_open")],
+        rows: rowsOf(drawn),
+      };
     return reachTable(drawn);
   }
   return { show, resize, table };
@@ -81,13 +84,18 @@ async function extra(view, asked, now, answers) {
     return { ways: await view.ask("mask_ways", { text: view.text, model: view.model, layer }), reach: null };
   }
   if (view.show !== "reach") return { reach: null };
-  const replacement = /^[\p{L}\p{N}]/u.test(view.by) ? ` ${view.by}` : view.by; // a word of a text has its space before it
+  const replacement = asWord(view.by);
   const [reach, leaked] = await Promise.all([
     view.ask("reach", { ...asked, position: view.at, replacement }),
     now.open.size ? view.ask("leaked", asked) : null,
   ]);
   return { reach, leaked: leaked && leaked.leaked };
 }
+
+/** What is typed as a word of a text, which has its space before it. @param {string} typed */
+export const asWord = (typed) => (/^[\p{L}\p{N}]/u.test(typed) ? ` ${typed}` : typed);
+
+/** @typedef {{ open: Set<number>, direction: string }} Masks the open layers, and what an open one reads */
 
 /** The open layers of the address. @param {any} view @param {number} layers */
 export function setting(view, layers) {
@@ -156,9 +164,15 @@ function reachFacts(d, parts) {
   for (let r = 0; r <= d.layers; r++)
     for (let c = 0; c < position; c++) if (change[r * T + c] !== 0) (leaks++, dirty.add(r));
   const facts = /** @type {Record<string, any>} */ ({
-    position, leaks, old: d.tokens[position], now: replacement, left: position * (d.layers + 1), rows: dirty.size, all_rows: d.layers + 1,
+    position,
+    leaks,
+    old: d.tokens[position],
+    now: replacement,
+    left: position * (d.layers + 1),
+    rows: dirty.size,
+    all_rows: d.layers + 1,
     row_option: dirty.size === 0 ? 3 : dirty.size === 1 ? 0 : dirty.size === d.layers - Math.min(...d.open) ? 1 : 2,
-  }); // prettier-ignore
+  });
   if (!parts.leaked) return facts;
   const heads = parts.leaked.shape[1];
   let sum = 0;
@@ -182,7 +196,8 @@ function say(app, d) {
   }
   if (!d.closed.length) return stage.say("mask.one_token", { token: d.tokens[0] });
   if (!d.open.size) return stage.say("mask.closed", facts);
-  const key = facts.rises === facts.n ? "reads_all" : facts.most ? "reads_most" : facts.rises ? "reads_some" : "reads_none";
+  const key =
+    facts.rises === facts.n ? "reads_all" : facts.most ? "reads_most" : facts.rises ? "reads_some" : "reads_none";
   stage.say(`mask.${key}`, facts); // words: mask.reads_all mask.reads_most mask.reads_some mask.reads_none
 }
 

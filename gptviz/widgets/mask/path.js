@@ -15,9 +15,24 @@ export function drawPath(g, board) {
   const cross = g.y(row) + g.high(row) / 2;
   const rise = Math.min(3 * g.rowH + 16, (bottom - g.mapY) / 3);
   const above = Math.max(g.mapY, cross - rise);
-  const d = `M${from} ${bottom}V${cross + Math.min(8, bottom - cross)}C${from} ${cross - rise * 0.25} ${to} ${cross} ${to} ${above}V${g.mapY - 2}`;
-  const out = [svg("path", { class: open ? "gv-route" : "gv-route gv-shut", d: open ? d : `M${from} ${bottom}V${cross}H${g.x(t + 1) + 5}` })];
-  if (!open) out.push(svg("line", { class: "gv-stop", x1: g.x(t + 1), x2: g.x(t + 1), y1: cross - 11 * g.unit, y2: cross + 11 * g.unit }));
+  const turn = `C${from} ${cross - rise * 0.25} ${to} ${cross} ${to} ${above}`;
+  const d = `M${from} ${bottom}V${cross + Math.min(8, bottom - cross)}${turn}V${g.mapY - 2}`;
+  const out = [
+    svg("path", {
+      class: open ? "gv-route" : "gv-route gv-shut",
+      d: open ? d : `M${from} ${bottom}V${cross}H${g.x(t + 1) + 5}`,
+    }),
+  ];
+  if (!open)
+    out.push(
+      svg("line", {
+        class: "gv-stop",
+        x1: g.x(t + 1),
+        x2: g.x(t + 1),
+        y1: cross - 11 * g.unit,
+        y2: cross + 11 * g.unit,
+      }),
+    );
   out.push(caption(g, board, t, open, (g.mapY + bottom) / 2));
   return out;
 }
@@ -25,13 +40,26 @@ export function drawPath(g, board) {
 /** @param {any} g @param {any} board @param {number} t @param {boolean} open @param {number} y */
 function caption(g, board, t, open, y) {
   if (g.phone) return null;
-  const words = text(open ? "mask.path_open" : "mask.path_closed", { token: board.tokens[t], answer: board.tokens[t + 1] });
+  const words = text(open ? "mask.path_open" : "mask.path_closed", {
+    token: board.tokens[t],
+    answer: board.tokens[t + 1],
+  });
   const size = 15 * g.unit;
   const left = g.x(t) + g.cw / 2 + 14 + (open ? g.cw * 0.25 : g.cw * 0.8);
   const room = words.length * size * 0.5;
   const right = left + room > g.W;
   const x = right ? g.x(t) + g.cw / 2 - 14 : left;
-  return svg("text", { class: `gv-caption${open ? " gv-warn" : " gv-key"}`, x, y: y + size * 0.35, "font-size": size, "text-anchor": right ? "end" : "start" }, words);
+  return svg(
+    "text",
+    {
+      class: `gv-caption${open ? " gv-warn" : " gv-key"}`,
+      x,
+      y: y + size * 0.35,
+      "font-size": size,
+      "text-anchor": right ? "end" : "start",
+    },
+    words,
+  );
 }
 
 /** The replaced column, framed. @param {any} g @param {any} board */
@@ -39,5 +67,14 @@ function column(g, board) {
   const c = board.reach.position;
   if (c < g.from || c >= g.from + g.shown) return [];
   const y = g.mapY - 3;
-  return [svg("rect", { class: "gv-frameline", x: g.x(c) - 1, y, width: g.cw + 2, height: g.y(0) + g.high(0) - y + 4, rx: 3 })];
+  return [
+    svg("rect", {
+      class: "gv-frameline",
+      x: g.x(c) - 1,
+      y,
+      width: g.cw + 2,
+      height: g.y(0) + g.high(0) - y + 4,
+      rx: 3,
+    }),
+  ];
 }

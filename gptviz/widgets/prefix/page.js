@@ -1,12 +1,12 @@
 // Prefix check: one text, its end changed; with the mask no guess before the change moves, with a faulty one some do.
 import { el } from "../kit/dom.js";
 import { text } from "../kit/words.js";
-import { rule, setting } from "../mask/page.js";
-import { createBoard } from "./board.js";
-import { createControls } from "./controls.js";
-import { createEvery } from "./every.js";
-import { createEvidence } from "./evidence.js";
-import { createToy } from "./toy.js";
+import { asWord, rule, setting } from "../mask/page.js";
+import { Board } from "./board.js";
+import { Controls } from "./controls.js";
+import { Every } from "./every.js";
+import { Evidence } from "./evidence.js";
+import { Toy } from "./toy.js";
 import { decimal, number, percent } from "../kit/numbers.js";
 
 /**
@@ -14,11 +14,11 @@ import { decimal, number, percent } from "../kit/numbers.js";
  * @param {any} app
  */
 export function mount(root, app) {
-  const controls = createControls(app);
-  const board = createBoard(app);
-  const every = createEvery(app);
-  const toy = createToy(app);
-  const evidence = createEvidence(app);
+  const controls = new Controls(app);
+  const board = new Board(app);
+  const every = new Every(app);
+  const toy = new Toy(app);
+  const evidence = new Evidence(app);
   root.append(controls.root, el("div", { class: "gv-prefixmain" }, board.root, every.root, toy.root, evidence.root));
   /** @type {any} */
   let view = null;
@@ -47,13 +47,15 @@ export function mount(root, app) {
       say(app, checks, next);
     } else if (next.show === "all") every.draw(checks, next, asked);
     else await evidence.draw(next, { ...asked, keep: checks.keep, by: ending(next) }, checks);
-    root.dataset.painted = `${next.show} ${checks ? checks.keep : ""} ${next.method} ${[...now.open].join()} ${next.direction}`;
+    const open = [...now.open].join();
+    root.dataset.painted = `${next.show} ${checks ? checks.keep : ""} ${next.method} ${open} ${next.direction}`;
   }
 
   function resize() {
     if (!view) return;
     if (view.show === "check") board.paint();
     if (view.show === "all") every.paint();
+    if (view.show === "toy") toy.paint();
   }
 
   function table() {
@@ -68,7 +70,7 @@ export function mount(root, app) {
 /** The new ending; a word of a text has its space before it. @param {any} view */
 function ending(view) {
   if (view.method !== "edit") return "";
-  return /^[\p{L}\p{N}]/u.test(view.by) ? ` ${view.by}` : view.by;
+  return asWord(view.by);
 }
 
 /** Rounding with all its zeros: how small it is is the point. @param {number} x */
@@ -78,7 +80,9 @@ const tiny = (x) => (x === 0 ? text("numbers.exactly_0") : x < 1e-4 ? decimal(x,
 function factsOf(c, now, view) {
   const { own, faulty } = c;
   let most = 0;
-  faulty.moved.forEach((/** @type {number} */ m, /** @type {number} */ i) => void (m > faulty.moved[most] && (most = i)));
+  faulty.moved.forEach(
+    (/** @type {number} */ m, /** @type {number} */ i) => void (m > faulty.moved[most] && (most = i)),
+  );
   const count = (/** @type {any} */ side) => side.changed.filter(Boolean).length;
   return {
     keep: c.keep,
@@ -121,11 +125,28 @@ function say(app, c, view) {
 
 /** @param {any} c */
 function tableOf(c) {
-  const head = ["head_after", "head_own", "head_own_p", "head_faulty", "head_faulty_p", "head_expected", "head_before", "head_then"].map((k) => text(`prefix.${k}`));
-  // words: prefix.head_after prefix.head_own prefix.head_own_p prefix.head_faulty prefix.head_faulty_p prefix.head_expected prefix.head_before prefix.head_then
-  const rows = c.own.deltas.map((/** @type {number} */ d, /** @type {number} */ i) =>
-    [c.tokens[i], short(d), percent(c.own.moved[i]), short(c.faulty.deltas[i]), percent(c.faulty.moved[i]), c.faulty.expected[i], percent(c.faulty.before[i]), percent(c.faulty.after[i])],
-  ); // prettier-ignore
+  const head = [
+    "head_after",
+    "head_own",
+    "head_own_p",
+    "head_faulty",
+    "head_faulty_p",
+    "head_expected",
+    "head_before",
+    "head_then",
+  ].map((k) => text(`prefix.${k}`));
+  // words: prefix.head_after prefix.head_own prefix.head_own_p prefix.head_faulty
+  // words: prefix.head_faulty_p prefix.head_expected prefix.head_before prefix.head_then
+  const rows = c.own.deltas.map((/** @type {number} */ d, /** @type {number} */ i) => [
+    c.tokens[i],
+    short(d),
+    percent(c.own.moved[i]),
+    short(c.faulty.deltas[i]),
+    percent(c.faulty.moved[i]),
+    c.faulty.expected[i],
+    percent(c.faulty.before[i]),
+    percent(c.faulty.after[i]),
+  ]);
   return { head, rows };
 }
 

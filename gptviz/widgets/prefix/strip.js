@@ -4,85 +4,116 @@ import { text } from "../kit/words.js";
 import { fit } from "../mask/columns.js";
 
 /**
- * @param {any} g geometry: x, cw, fs, from, shown, gutter, phone, unit, stripY, rowH
- * @param {string[]} tokens @param {string[]} other @param {number} keep
+ * @param {any} g geometry
+ * @param {string[]} tokens
+ * @param {string[]} other
  * @returns {any[]}
  */
-export function drawStrip(g, tokens, other, keep) {
+export function drawStrip(g, tokens, other) {
   const out = [];
   for (let row = 0; row < 2; row++) {
     const y = g.stripY + row * (g.rowH + 3);
-    if (!g.phone) out.push(svg("text", { x: 0, y: y + g.rowH * 0.68, "font-size": 13 * g.unit }, text(row ? "prefix.second" : "prefix.first")));
-    for (let c = g.from; c < g.from + g.shown; c++) out.push(...cell(g, row ? other[c] : tokens[c], c, y, c < keep ? "gv-same" : row ? "gv-other" : "gv-rest"));
+    const name = { x: 0, y: y + g.rowH * 0.68, "font-size": 13 * g.unit };
+    if (!g.phone) out.push(svg("text", name, text(row ? "prefix.second" : "prefix.first")));
+    for (let c = g.from; c < g.from + g.shown; c++) {
+      const kind = c < g.keep ? "same" : row ? "other" : "rest";
+      out.push(...tile(g, row ? other[c] : tokens[c], c, y, kind));
+    }
   }
   return out;
 }
 
 /** @param {any} g @param {string | undefined} token @param {number} c @param {number} y @param {string} kind */
-function cell(g, token, c, y, kind) {
-  const gone = token === undefined;
-  const box = svg("rect", { class: `gv-tile ${gone ? "gv-nothing" : kind}`, x: g.x(c) + 1, y, width: Math.max(1, g.cw - 2), height: g.rowH, rx: 3, "data-column": c });
-  if (gone || g.cw < 15) return [box];
+function tile(g, token, c, y, kind) {
+  const name = token === undefined ? "gv-tile gv-nothing" : `gv-tile gv-${kind}`;
+  const place = { x: g.x(c) + 1, y, width: Math.max(1, g.cw - 2), height: g.rowH, rx: 3 };
+  const box = svg("rect", { class: name, ...place, "data-column": c });
+  if (token === undefined || g.cw < 15) return [box];
   const size = Math.min(13.5 * g.unit, Math.max(9 * g.unit, g.cw / 4.2));
-  return [box, svg("text", { class: `gv-tok gv-on-${kind}`, x: g.x(c) + g.cw / 2, y: y + g.rowH * 0.69, "text-anchor": "middle", "font-size": size, "pointer-events": "none" }, fit(token, g.cw - 4, size))];
+  const at = { x: g.x(c) + g.cw / 2, y: y + g.rowH * 0.69, "text-anchor": "middle", "font-size": size };
+  return [
+    box,
+    svg("text", { class: `gv-tok gv-on-${kind}`, ...at, "pointer-events": "none" }, fit(token, g.cw - 4, size)),
+  ];
 }
 
-/** The cut with its handle. @param {any} g @param {number} keep @param {number} total @param {number} bottom @param {string} method */
-export function drawCut(g, keep, total, bottom, method) {
-  const x = Math.max(g.gutter, Math.min(g.W, g.x(keep)));
+/** The cut with its handle. @param {any} g @param {string} method @returns {any[]} */
+export function drawCut(g, method) {
+  const x = g.x(g.keep);
   const y = g.stripY - g.handleH - 3;
-  const size = 13 * g.unit;
+  const [middle, base] = [y + g.handleH / 2, y + g.handleH * 0.72];
   const wide = 26 * g.unit;
+  const size = 13 * g.unit;
+  const handle = { x: x - wide / 2, y, width: wide, height: g.handleH, rx: 6 };
+  const spoken = {
+    role: "slider",
+    "aria-label": text("prefix.cut"),
+    "aria-valuemin": 1,
+    "aria-valuemax": g.total - 1,
+    "aria-valuenow": g.keep,
+    "aria-valuetext": text("prefix.cut_at", { keep: g.keep }),
+  };
+  const left = { class: "gv-key", x: x - wide / 2 - 6, y: base, "text-anchor": "end", "font-size": size };
+  const right = { class: "gv-warn", x: x + wide / 2 + 6, y: base, "font-size": size };
+  const wings = `M${x - 7} ${middle}l4 -4v8zM${x + 7} ${middle}l-4 -4v8z`;
   return [
-    svg("line", { class: "gv-cut", x1: x, x2: x, y1: y + g.handleH, y2: bottom }),
-    svg("rect", { class: "gv-handle", x: x - wide / 2, y, width: wide, height: g.handleH, rx: 6, tabindex: 0, role: "slider", "aria-label": text("prefix.cut"),
-      "aria-valuemin": 1, "aria-valuemax": total - 1, "aria-valuenow": keep, "aria-valuetext": text("prefix.cut_at", { keep }) }),
-    svg("path", { class: "gv-grip", d: `M${x - 7} ${y + g.handleH / 2}l4 -4v8zM${x + 7} ${y + g.handleH / 2}l-4 -4v8z` }),
-    svg("text", { class: "gv-key", x: x - wide / 2 - 6, y: y + g.handleH * 0.72, "text-anchor": "end", "font-size": size }, text("prefix.same")),
-    svg("text", { class: "gv-warn", x: x + wide / 2 + 6, y: y + g.handleH * 0.72, "font-size": size }, text(method === "edit" ? "prefix.others" : "prefix.nothing")),
-  ]; // prettier-ignore
+    svg("line", { class: "gv-cut", x1: x, x2: x, y1: y + g.handleH, y2: g.stripEnd + 5 }),
+    svg("rect", { class: "gv-handle", tabindex: 0, ...handle, ...spoken }),
+    svg("path", { class: "gv-grip", d: wings }),
+    x - g.gutter > 60 && svg("text", left, text("prefix.same")),
+    g.W - x > 110 && svg("text", right, text(method === "edit" ? "prefix.others" : "prefix.nothing")),
+  ];
 }
+
+const STEPS = new Map([
+  ["ArrowLeft", -1],
+  ["ArrowDown", -1],
+  ["ArrowRight", 1],
+  ["ArrowUp", 1],
+  ["PageDown", -5],
+  ["PageUp", 5],
+  ["Home", -1e6],
+  ["End", 1e6],
+]);
 
 /**
  * Make the cut in a picture movable: by pointer, by a press on a token, by arrow keys.
- * @param {any} picture @param {() => any} geometry @param {(keep: number, done: boolean) => void} move
+ * @param {any} picture
+ * @param {() => any} geometry
+ * @param {(keep: number, done: boolean) => void} move
  */
 export function watchCut(picture, geometry, move) {
   let dragging = false;
   let last = 0;
-  const at = (/** @type {any} */ event) => {
-    const g = geometry();
-    const x = event.clientX - picture.getBoundingClientRect().left;
-    return Math.max(1, Math.min(g.total - 1, g.from + Math.round((x - g.gutter) / g.cw)));
-  };
-  picture.addEventListener("pointerdown", (/** @type {any} */ event) => {
-    if (!event.target.classList?.contains("gv-handle")) return;
+  const within = (/** @type {number} */ keep) => Math.max(1, Math.min(geometry().total - 1, keep));
+  const handle = (/** @type {Event} */ event) => /** @type {Element} */ (event.target).classList.contains("gv-handle");
+  picture.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+    if (!handle(event)) return;
     dragging = true;
     last = 0;
     picture.setPointerCapture(event.pointerId);
-    event.preventDefault();
   });
-  picture.addEventListener("pointermove", (/** @type {any} */ event) => {
+  picture.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     if (!dragging) return;
-    const keep = at(event);
+    const g = geometry();
+    const x = event.clientX - picture.getBoundingClientRect().left;
+    const keep = within(g.from + Math.round((x - g.gutter) / g.cw));
     if (keep !== last) move((last = keep), false);
   });
-  for (const end of ["pointerup", "pointercancel"])
+  for (const end of ["pointerup", "pointercancel"]) {
     picture.addEventListener(end, () => {
       if (dragging && last) move(last, true);
       dragging = false;
     });
-  picture.addEventListener("click", (/** @type {any} */ event) => {
-    const tile = event.target.classList?.contains("gv-tile");
-    const g = geometry();
-    if (tile) move(Math.max(1, Math.min(g.total - 1, Number(event.target.dataset.column) + 1)), true);
+  }
+  picture.addEventListener("click", (/** @type {MouseEvent} */ event) => {
+    const target = /** @type {any} */ (event.target);
+    if (target.classList.contains("gv-tile")) move(within(Number(target.dataset.column) + 1), true);
   });
   picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    const g = geometry();
-    const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
-    const keep = event.key === "Home" ? 1 : event.key === "End" ? g.total - 1 : step ? g.keep + step : 0;
-    if (!(/** @type {any} */ (event.target).classList.contains("gv-handle")) || !keep) return;
+    const step = STEPS.get(event.key);
+    if (!step || !handle(event)) return;
     event.preventDefault();
-    move(Math.max(1, Math.min(g.total - 1, keep)), true);
+    move(within(geometry().keep + step), true);
   });
 }

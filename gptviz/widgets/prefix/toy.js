@@ -4,49 +4,82 @@ import { el, fill } from "../kit/dom.js";
 import { decimal } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
 
-/** @param {any} app */
-export function createToy(app) {
-  const root = el("div", { class: "gv-toy" });
-  /** @type {any} */
-  let toy = null;
-
-  /** @param {any} found */
-  function draw(found) {
-    toy = found;
-    fill(root, panel("masked"), panel("open"));
-    const worst = Math.max(...toy.open.deltas);
-    app.facts({ toy_masked: Math.max(...toy.masked.deltas), toy_open: worst, toy_word: toy.words[toy.open.deltas.indexOf(worst)] });
-    app.parts.stage.say("prefix.toy_says", { masked: Math.max(...toy.masked.deltas), open: worst });
+export class Toy {
+  /** @param {any} app */
+  constructor(app) {
+    this.app = app;
+    this.root = el("div", { class: "gv-toy" });
+    /** @type {any} */
+    this.toy = null;
   }
 
-  /** @param {"masked" | "open"} name */
-  function panel(name) {
-    const side = toy[name];
-    const top = Math.max(...side.full.flat().map(Math.abs));
-    // words: prefix.toy_masked prefix.toy_open
-    const head = ["", text("prefix.toy_reads"), text("prefix.toy_with"), text("prefix.toy_without"), text("prefix.toy_moved")];
-    const rows = toy.words.map((/** @type {string} */ word, /** @type {number} */ k) => {
-      const kept = k < toy.keep;
-      const delta = side.deltas[k];
-      const reads = toy.words.filter((/** @type {string} */ _, /** @type {number} */ j) => name === "open" || j <= k).map((/** @type {string} */ w, /** @type {number} */ j) =>
-        el("span", { class: j > k ? "gv-read gv-later" : "gv-read" }, w)); // prettier-ignore
-      return el("tr", { class: kept ? null : "gv-last" }, el("th", { scope: "row" }, word), el("td", null, ...reads), el("td", null, strip(side.full[k], top)), el("td", null, kept ? strip(side.short[k], top) : text("prefix.toy_dropped")),
-        el("td", { class: kept ? (delta === 0 ? "gv-exact" : "gv-moved") : "" }, kept ? (delta === 0 ? text("numbers.exactly_0") : decimal(delta, 2)) : "")); // prettier-ignore
-    });
-    return el("section", null, el("h2", { class: name === "masked" ? "gv-key" : "gv-warn" }, text(`prefix.toy_${name}`)),
-      el("table", null, el("thead", null, el("tr", null, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", null, ...rows))); // prettier-ignore
+  /** @param {any} toy */
+  draw(toy) {
+    this.toy = toy;
+    this.paint();
+    const [masked, open] = [Math.max(...toy.masked.deltas), Math.max(...toy.open.deltas)];
+    this.app.facts({ toy_masked: masked, toy_open: open });
+    this.app.parts.stage.say(masked === 0 ? "prefix.toy_says" : "prefix.toy_fails", { masked, open });
   }
 
-  /** @param {number[]} values @param {number} top */
-  function strip(values, top) {
-    const cells = values.map((x) => el("i", { style: { background: mix("--grid", x < 0 ? "--warn" : "--key", Math.min(1, Math.abs(x) / top)) }, title: x.toFixed(4) }));
-    return el("span", { class: "gv-vector", role: "img", "aria-label": values.map((x) => x.toFixed(2)).join(" ") }, ...cells);
+  paint() {
+    if (this.toy) fill(this.root, panel(this.toy, "masked"), panel(this.toy, "open"));
   }
 
-  function table() {
+  table() {
+    const { toy } = this;
     if (!toy) return null;
-    const rows = toy.words.slice(0, toy.keep).map((/** @type {string} */ w, /** @type {number} */ k) => [w, toy.masked.deltas[k], Number(toy.open.deltas[k].toFixed(4))]);
-    return { head: ["", text("prefix.toy_masked"), text("prefix.toy_open")], rows };
+    const kept = toy.words.slice(0, toy.keep);
+    const row = (/** @type {string} */ word, /** @type {number} */ k) => [
+      word,
+      said(toy.masked.deltas[k]),
+      said(toy.open.deltas[k]),
+    ];
+    return { head: ["", text("prefix.toy_masked"), text("prefix.toy_open")], rows: kept.map(row) };
   }
-  return { root, draw, table };
 }
+
+/** @param {any} toy @param {"masked" | "open"} name */
+function panel(toy, name) {
+  const side = toy[name];
+  const top = Math.max(...side.full.flat().map(Math.abs));
+  const columns = ["", "prefix.toy_reads", "prefix.toy_with", "prefix.toy_without", "prefix.toy_moved"];
+  const head = columns.map((key) => el("th", { scope: "col" }, key && text(key)));
+  const row = (/** @type {string} */ word, /** @type {number} */ k) => {
+    const kept = k < toy.keep;
+    const moved = side.deltas[k];
+    return el(
+      "tr",
+      { class: kept ? null : "gv-last" },
+      el("th", { scope: "row" }, word),
+      el("td", null, ...reads(toy.words, name, k)),
+      el("td", null, strip(side.full[k], top)),
+      el("td", null, kept ? strip(side.short[k], top) : text("prefix.toy_dropped")),
+      el("td", { class: moved ? "gv-moved" : "gv-exact" }, kept ? said(moved) : ""),
+    );
+  };
+  const title = el("h2", { class: name === "masked" ? "gv-key" : "gv-warn" }, text(`prefix.toy_${name}`));
+  // words: prefix.toy_masked prefix.toy_open
+  const body = el("tbody", null, ...toy.words.map(row));
+  return el("section", null, title, el("table", null, el("thead", null, el("tr", null, ...head)), body));
+}
+
+/** The words that one word reads. @param {string[]} words @param {string} name @param {number} k */
+function reads(words, name, k) {
+  const read = name === "open" ? words : words.slice(0, k + 1);
+  return read.map((word, j) => el("span", { class: j > k ? "gv-read gv-later" : "gv-read" }, word));
+}
+
+/** @param {number[]} values @param {number} top */
+function strip(values, top) {
+  const colour = (/** @type {number} */ x) => mix("--grid", x < 0 ? "--warn" : "--key", Math.min(1, Math.abs(x) / top));
+  const cells = values.map((x) => el("i", { style: { background: colour(x) }, title: decimal(x, 4) }));
+  return el(
+    "span",
+    { class: "gv-vector", role: "img", "aria-label": values.map((x) => decimal(x, 2)).join(" ") },
+    ...cells,
+  );
+}
+
+/** @param {number} x */
+const said = (x) => (x === 0 ? text("numbers.exactly_0") : decimal(x, 2));
