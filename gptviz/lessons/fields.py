@@ -15,8 +15,8 @@ class Field:
     """One value of the address.
 
     Kinds: "int", "float" (low to high), "choice" (one of `choices`), "text" (up to 200 characters), "layers" ("", "3",
-    "3,7", "all", or "middle" for the one in the middle of any model), "head" ("8.3"), "heads" ("8.3,24.4"), "yes" (true or false). Limits that depend on the model are
-    the page's to check.
+    "3,7", "all", or "middle" for the one in the middle of any model), "head" ("8.3"), "heads" ("8.3,24.4"), "yes" (true
+    or false). Limits that depend on the model are the page's to check.
     """
 
     name: str

@@ -126,9 +126,7 @@ def _public(service: Service) -> list[Question]:
         leak.one_token(decoder, replacement)  # refuses what cannot be part of a key
         key = ("mask", decoder.name, tuple(ids), rule, place, replacement)
         size = (decoder.shape.layers + 4) * len(ids) * 100  # bytes of the lists of floats, roughly
-        found = service.compute(
-            key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size
-        )
+        found = service.compute(key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size)
         rises = int((chances(service, decoder, ids, rule) > chances(service, decoder, ids, MaskRule())).sum())
         return {**found, "rises": rises, "leaked": leak.numbers(leaked_of(service, decoder, ids, rule))}
 

@@ -75,8 +75,9 @@ export class Board {
     fill(rest, ...drawWords(g, now), ...drawBars(g, now), ...drawNames(g, now), ...drawPath(g, now), cursor);
     this.mark();
     this.overview();
-    const kinds = now.reach ? ["zero", "key", "warn"] : ["past", "ahead"];
-    const name = (/** @type {string} */ kind) => text(`mask.key_${kind}`); // words: mask.key_past mask.key_ahead
+    const kinds = now.reach ? ["zero", "after", "before"] : ["past", "ahead"];
+    const name = (/** @type {string} */ kind) => text(`mask.key_${kind}`);
+    // words: mask.key_past mask.key_ahead mask.key_after mask.key_before
     fill(this.keys, ...kinds.map((k) => el("span", null, el("i", { class: `gv-sw gv-sw-${k}` }), name(k))));
   }
 

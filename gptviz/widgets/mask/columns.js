@@ -1,19 +1,21 @@
 // One column a token: all of them up to about forty, above that a window round a chosen one.
 
 const LEAST = 20; // px at unit 1
+const WIDEST = 130;
 
 /**
  * Which columns are drawn, and how wide one is.
  * @param {number} count all columns @param {number} room px @param {number} unit
  * @param {number} focus a column that must be among them
  * @param {number | null} wanted the first one, if the reader moved the window
+ * @param {number} least the least width of one
  */
-export function windowOf(count, room, unit, focus, wanted = null) {
-  const most = Math.max(6, Math.floor(room / (LEAST * unit)));
+export function windowOf(count, room, unit, focus, wanted = null, least = LEAST) {
+  const most = Math.max(6, Math.floor(room / (least * unit)));
   const shown = Math.min(count, most);
   const middle = Math.round(focus - shown / 2);
   const from = Math.max(0, Math.min(count - shown, wanted === null ? middle : wanted));
-  return { from, shown, width: room / shown, all: shown === count };
+  return { from, shown, width: Math.min(WIDEST * unit, room / shown), all: shown === count };
 }
 
 /**

@@ -105,6 +105,7 @@ export class Influence {
     picture.setAttribute("width", sizes.left + sizes.cell * now.tokens.length + 4);
     picture.setAttribute("height", sizes.top + sizes.cell * now.tokens.length + 4);
     const cursor = svg("rect", { class: "gv-cursor", visibility: "hidden" });
+    picture.toggleAttribute("hidden", now.tokens.length > MOST);
     fill(picture, ...drawSquare(sizes, now, (i, j) => this.at(now, i, j)), cursor);
     this.mark();
     this.words(now);
@@ -123,8 +124,9 @@ export class Influence {
     go.disabled = T > MOST;
     count.textContent = T > MOST ? text("mask.too_long", { most: MOST }) : running ? text("mask.done", facts) : "";
     fill(tally, ...(ready ? phrase(right ? "mask.tally_leak" : "mask.tally_clean", facts) : []));
-    const key = !ready ? "square_wait" : right ? "square_leak" : "square_clean";
-    this.app.parts.stage.say(`mask.${key}`, facts); // words: mask.square_wait mask.square_leak mask.square_clean
+    const key = T > MOST ? "square_long" : !ready ? "square_wait" : right ? "square_leak" : "square_clean";
+    this.app.parts.stage.say(`mask.${key}`, { ...facts, most: MOST });
+    // words: mask.square_long mask.square_wait mask.square_leak mask.square_clean
     this.app.parts.steps.prose();
   }
 

@@ -1,6 +1,7 @@
 // The check as a picture: two runs on top, under them how far each guess moved, with the mask and with a faulty one.
 import { el, fill, svg } from "../kit/dom.js";
 import { phrase, text } from "../kit/words.js";
+import { Cursor } from "./cursor.js";
 import { geometryOf } from "./geometry.js";
 import { drawPanels } from "./panels.js";
 import { drawCut, drawStrip, watchCut } from "./strip.js";
@@ -9,7 +10,12 @@ export class Board {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.picture = svg("svg", { class: "gv-checkboard", role: "group", "aria-label": text("prefix.board") });
+    this.picture = svg("svg", {
+      class: "gv-checkboard",
+      tabindex: "0",
+      role: "application",
+      "aria-label": text("prefix.board"),
+    });
     this.root = el("div", { class: "gv-fill" }, this.picture);
     /** @type {any} */
     this.checks = null;
@@ -18,6 +24,11 @@ export class Board {
     /** @type {any} */
     this.g = null;
     this.moving = 0; // the cut while it is dragged
+    this.cursor = new Cursor(this.picture, {
+      within: ([row, c]) => [row > 0 ? 1 : 0, Math.max(0, Math.min(this.checks.keep - 1, c))],
+      box: ([row, c]) => this.cell(row, c),
+      speak: (place) => this.app.parts.stage.point(place && this.told(this.side(place[0]), place[1])),
+    });
     watchCut(
       this.picture,
       () => this.g,
@@ -43,7 +54,7 @@ export class Board {
   paint() {
     const { checks, picture, moving, view } = this;
     if (!checks) return;
-    const held = picture.contains(document.activeElement);
+    const held = picture.contains(document.activeElement) && document.activeElement !== picture;
     const keep = moving || checks.keep;
     const g = (this.g = geometryOf(this.app.parts.stage.size(), this.root, checks.tokens.length, keep));
     picture.setAttribute("width", String(g.W));
@@ -54,6 +65,20 @@ export class Board {
     const panels = drawPanels(g, checks, faultName(checks, view), moving > 0, point);
     fill(picture, ...drawStrip(g, checks.tokens, moving ? [] : checks.other), ...panels, ...drawCut(g, view.method));
     if (held) picture.querySelector(".gv-handle").focus();
+    if (document.activeElement === picture) this.cursor.show();
+  }
+
+  /** The panel of a row of the cursor. @param {number} row */
+  side(row) {
+    return row ? this.checks.faulty : this.checks.own;
+  }
+
+  /** The box of one guess. @param {number} row @param {number} c */
+  cell(row, c) {
+    const found = this.picture.querySelector(`.gv-hit[data-panel="${row ? "faulty" : "own"}"][data-column="${c}"]`);
+    if (!found) return null;
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(found.getAttribute(name)));
+    return { x, y, width, height };
   }
 
   /** @param {any} side @param {number} c */

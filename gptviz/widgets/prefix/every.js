@@ -2,9 +2,10 @@
 import { el, fill, svg } from "../kit/dom.js";
 import { delta } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
+import { Cursor } from "./cursor.js";
 import { geometryOf } from "./geometry.js";
 import { drawCut, drawStrip, watchCut } from "./strip.js";
-import { drawTriangle } from "./triangle.js";
+import { cellBox, drawTriangle } from "./triangle.js";
 
 const AT_ONCE = 24; // tokens: so many are checked without being asked to
 const MOST = 64;
@@ -15,7 +16,12 @@ export class Every {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.picture = svg("svg", { class: "gv-checkboard", role: "group", "aria-label": text("prefix.triangle") });
+    this.picture = svg("svg", {
+      class: "gv-checkboard",
+      tabindex: "0",
+      role: "application",
+      "aria-label": text("prefix.triangle"),
+    });
     this.go = el("button", { type: "button", class: "gv-btn gv-main", onclick: () => this.toggle() });
     this.big = el("p", { class: "gv-caught" });
     this.under = el("p", { class: "gv-soft", role: "status" });
@@ -34,6 +40,12 @@ export class Every {
     this.g = null;
     this.method = "edit";
     this.moving = 0;
+    this.cursor = new Cursor(this.picture, {
+      within: ([r, i]) => this.within(r, i),
+      box: ([r, i]) => (this.now && this.now.T <= MOST ? cellBox(this.g, r + 1, i) : null),
+      speak: (place) => this.speak(place ? place[0] + 1 : 1, place ? place[1] : null),
+      pick: ([r]) => this.cut(r + 1, true),
+    });
     watchCut(
       this.picture,
       () => this.g,
@@ -107,7 +119,7 @@ export class Every {
   paint() {
     const { now, checks, picture } = this;
     if (!now) return;
-    const held = picture.contains(document.activeElement);
+    const held = picture.contains(document.activeElement) && document.activeElement !== picture;
     const keep = this.moving || checks.keep;
     const fits = now.T <= MOST;
     const g = (this.g = geometryOf(this.app.parts.stage.size(), this.root, now.T, keep, fits));
@@ -128,7 +140,14 @@ export class Every {
     const strip = drawStrip(g, checks.tokens, this.moving ? [] : checks.other);
     fill(picture, ...strip, ...triangle, ...drawCut(g, this.method));
     if (held) picture.querySelector(".gv-handle")?.focus();
+    if (document.activeElement === picture) this.cursor.show();
     this.words(now, found, keep);
+  }
+
+  /** @param {number} r @param {number} i */
+  within(r, i) {
+    const row = Math.max(0, Math.min(/** @type {Run} */ (this.now).T - 2, r));
+    return [row, Math.max(0, Math.min(row, i))];
   }
 
   /** @param {Run} now @param {number} keep */

@@ -29,7 +29,7 @@ function panel(p) {
   const { g, checks, name, y, height } = p;
   const side = checks[name];
   const clean = !side.changed.some(Boolean);
-  const big = (g.phone ? 15 : 20) * g.unit;
+  const big = (g.phone ? 13.5 : 20) * g.unit;
   const foot = name === "faulty" && !clean && g.level && g.cw >= 44 * g.unit ? 36 * g.unit : 4;
   const at = { top: y + big + 26 * g.unit, base: y + height - foot, foot }; // of the bars and their numbers
   const out = [
@@ -92,12 +92,22 @@ function column({ g, name, point }, side, c, at, most) {
   const bad = side.changed[c];
   const height = bad ? Math.max(3, side.moved[c] * most) : 3;
   const wide = Math.min(40 * g.unit, g.cw * 0.62);
-  const number = side.deltas[c] === 0 ? "0" : bad ? percent(side.moved[c]) : "≈ 0";
-  const size = Math.min((bad ? 15 : 26) * g.unit, g.cw * (number === "0" ? 0.5 : 0.3));
+  const narrow = g.cw < 34;
+  const share = narrow ? whole(side.moved[c]) : percent(side.moved[c]);
+  const number = side.deltas[c] === 0 ? "0" : bad ? share : "≈ 0";
+  const size = Math.min((bad ? 15 : 26) * g.unit, g.cw * (number === "0" ? 0.5 : narrow && bad ? 0.44 : 0.3));
   const place = { x: middle - wide / 2, width: wide, y: at.base - height, height, rx: Math.min(2, height / 2) };
   const bar = { class: bad ? "gv-bad" : "gv-good", "data-column": c, "data-side": name, ...place };
   const above = { x: middle, y: at.base - height - 6 * g.unit, "text-anchor": "middle", "font-size": size };
-  const reach = { x: g.x(c), width: g.cw, y: at.top, height: at.base - at.top + at.foot, class: "gv-hit" };
+  const reach = {
+    x: g.x(c),
+    width: g.cw,
+    y: at.top,
+    height: at.base - at.top + at.foot,
+    class: "gv-hit",
+    "data-panel": name,
+    "data-column": c,
+  };
   const told = { onpointerenter: () => point(side, c), onpointerleave: () => point(side, null) };
   return [
     svg("rect", bar),

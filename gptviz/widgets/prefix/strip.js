@@ -20,7 +20,15 @@ export function drawStrip(g, tokens, other) {
       out.push(...tile(g, row ? other[c] : tokens[c], c, y, kind));
     }
   }
-  return out;
+  return [...out, ...beyond(g)];
+}
+
+/** How many columns stand outside the window. @param {any} g */
+function beyond(g) {
+  const after = g.total - g.from - g.shown;
+  const more = (/** @type {number} */ n, /** @type {any} */ place) =>
+    svg("text", { y: g.stripY - g.handleH * 0.45, "font-size": 12 * g.unit, ...place }, text("prefix.more", { n }));
+  return [g.from > 0 && more(g.from, { x: g.gutter }), after > 0 && more(after, { x: g.W, "text-anchor": "end" })];
 }
 
 /** @param {any} g @param {string | undefined} token @param {number} c @param {number} y @param {string} kind */
@@ -28,7 +36,7 @@ function tile(g, token, c, y, kind) {
   const name = token === undefined ? "gv-tile gv-nothing" : `gv-tile gv-${kind}`;
   const place = { x: g.x(c) + 1, y, width: Math.max(1, g.cw - 2), height: g.rowH, rx: 3 };
   const box = svg("rect", { class: name, ...place, "data-column": c });
-  if (token === undefined || g.cw < 15) return [box];
+  if (token === undefined || g.cw < 19) return [box];
   const size = Math.min(13.5 * g.unit, Math.max(9 * g.unit, g.cw / 4.2));
   const at = { x: g.x(c) + g.cw / 2, y: y + g.rowH * 0.69, "text-anchor": "middle", "font-size": size };
   return [

@@ -18,8 +18,7 @@ import { text } from "../kit/words.js";
  * @returns {any[]}
  */
 export function drawTriangle(g, rows, on) {
-  const top = g.stripEnd + 13 * g.unit;
-  const high = Math.min(34 * g.unit, (g.H - top - 4) / (g.total - 1));
+  const { top, high } = rowsOf(g);
   const out = [];
   for (let n = 1; n < g.total; n++) {
     const y = top + (n - 1) * high;
@@ -29,6 +28,18 @@ export function drawTriangle(g, rows, on) {
   const y = top + (g.keep - 1) * high;
   const frame = { x: g.x(0) - 0.5, y: y - 0.5, width: g.keep * g.cw + 1, height: high + 1, rx: 4 };
   return [...out, svg("rect", { class: "gv-chosenrow", ...frame })];
+}
+
+/** Where the rows begin, and how high one is. @param {any} g */
+function rowsOf(g) {
+  const top = g.stripEnd + 13 * g.unit;
+  return { top, high: Math.min(34 * g.unit, (g.H - top - 4) / (g.total - 1)) };
+}
+
+/** The box of one cell. @param {any} g @param {number} n @param {number} i */
+export function cellBox(g, n, i) {
+  const { top, high } = rowsOf(g);
+  return { x: g.x(i), y: top + (n - 1) * high, width: g.cw, height: high };
 }
 
 /** @param {any} g @param {Rows} rows @param {number} n @param {number} y @param {number} high */
