@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import attention, inside, next_token
+from gptviz.lessons import attention, inside, mask, next_token, prefix
 
-PAGES: list[ModuleType] = [next_token, inside, attention]
+PAGES: list[ModuleType] = [next_token, inside, attention, mask, prefix]

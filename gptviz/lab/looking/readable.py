@@ -29,7 +29,10 @@ class Reading:
     def of(self, head: int) -> OneReading:
         """The same of one head."""
         return OneReading(
-            float(self.singled[head]), int(self.at[head]), float(self.rests[head]), int(self.rests_on[head]),
+            float(self.singled[head]),
+            int(self.at[head]),
+            float(self.rests[head]),
+            int(self.rests_on[head]),
             float(self.parked[head]),
         )
 
