@@ -76,9 +76,10 @@ function zone({ run, box, y }) {
 }
 
 /** @param {any} s */
-function floor({ run, box, y, unit, slim }) {
+function floor({ run, box, y, unit, slim, last }) {
   const line = svg("line", { x1: box.left, x2: box.right, y1: y(run.floor), y2: y(run.floor), class: "gv-twfloor" });
-  const key = slim ? "twins.floor_short" : run.data === "random" ? "twins.floor_random" : "twins.floor";
+  const near = last < run.steps; // there the longer words would cover the curve
+  const key = slim ? "twins.floor_short" : near || run.data === "random" ? "twins.floor_random" : "twins.floor";
   const words = text(key, { floor: lossText(run.floor), ...run.counts });
   const room = y(0) - y(run.floor);
   const under = text(slim ? "twins.zone_short" : "twins.zone");
