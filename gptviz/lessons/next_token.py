@@ -34,7 +34,7 @@ PLACES = (50, 100, 1_000, 10_000)  # further down the list
 
 
 def questions(service: Service) -> list[Question]:
-    """What the page asks, and /next_token, /generate, /surprisal."""
+    """What the page asks, and /next_token, /generate."""
 
     def outlook(text: str, model: str = "") -> dict[str, Any]:
         """The likeliest tokens with their probability, some further down, and what all the others hold together."""
@@ -68,9 +68,7 @@ def questions(service: Service) -> list[Question]:
         if not 1 <= new <= MOST_WRITTEN:
             raise UserError(f"new is {new}; it must be from 1 to {MOST_WRITTEN}.")
         ways = [None, Settings(), Settings(temperature, top_k, top_p)]
-        states = strategies.contest(
-            decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), max_new_tokens=new
-        )
+        states = strategies.contest(decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), max_new_tokens=new)
         for state in service.stream(states):
             yield {"texts": [written(decoder, each) for each in state.texts]}
 
@@ -119,4 +117,3 @@ def written(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
 def shown(decoder: Decoder, ids: list[int]) -> list[str]:
     """The tokens in a form that a reader can see."""
     return [token.shown for token in decoder.tokenizer.tokens(ids)]
-
