@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import next_token, training, twins
+from gptviz.lessons import inside, next_token, training, twins
 
-PAGES: list[ModuleType] = [next_token, training, twins]
+PAGES: list[ModuleType] = [next_token, inside, training, twins]

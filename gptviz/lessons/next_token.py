@@ -72,9 +72,10 @@ def questions(service: Service) -> list[Question]:
         for state in service.stream(states):
             yield {"texts": [written(decoder, each) for each in state.texts]}
 
-    own = [outlook, logits, names]
     return [
-        *(Question(fn.__name__, fn, public=False) for fn in own),
+        Question("outlook", outlook, public=False),
+        Question("logits", logits, public=False),
+        Question("names", names, public=False),
         Question("contest", contest, public=False, limit=4),
         *public(service),
     ]

@@ -64,7 +64,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """`open_page("mask", step=2, width=390, dark=True, **address)` opens a page and waits until its live picture is drawn.
+    """`open_page("mask", step=2, width=390, dark=True, **more)` opens a page and waits for its live picture.
 
     Errors of the page, in its console too, and requests to other hosts fail the test at its end. `drawn=False` does not
     wait for the picture.
@@ -72,7 +72,13 @@ def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
     contexts, trouble = [], []
 
     def opener(
-        lesson: str = "", *, width: int = 1280, height: int = 800, dark: bool = False, drawn: bool = True, **address: Any
+        lesson: str = "",
+        *,
+        width: int = 1280,
+        height: int = 800,
+        dark: bool = False,
+        drawn: bool = True,
+        **more: Any,
     ) -> Page:
         context = chromium.new_context(
             viewport={"width": width, "height": height},
@@ -85,7 +91,7 @@ def open_page(url: str, chromium: Browser) -> Iterator[Callable[..., Page]]:
         page.on("pageerror", lambda error: trouble.append(f"page error: {error}"))
         page.on("console", lambda said: trouble.append(f"console: {said.text}") if said.type == "error" else None)
         page.on("request", lambda request: _elsewhere(request.url, url, trouble))
-        asked = {name: value for name, value in ({"lesson": lesson} | address).items() if value != ""}
+        asked = {name: value for name, value in ({"lesson": lesson} | more).items() if value != ""}
         page.goto(url + ("?" + urlencode(asked) if asked else ""))
         if drawn:
             page.wait_for_selector(".gv-app[data-shown$=live]")
