@@ -9,7 +9,13 @@ const KINDS = ["causal", "twin"];
 /** @param {{ move: (at: number, last: boolean) => void, zoom: (span: string) => void }} acts */
 export function createChart({ move, zoom }) {
   const picture = svg("svg", { class: "gv-twsvg", role: "img" });
-  const slider = el("input", { type: "range", class: "gv-twslide", min: 0, step: 1, "aria-label": text("twins.slider") });
+  const slider = el("input", {
+    type: "range",
+    class: "gv-twslide",
+    min: 0,
+    step: 1,
+    "aria-label": text("twins.slider"),
+  });
   const mark = el("p", { class: "gv-twmark" });
   const spans = /** @type {[string, string][]} */ (["all", "start"].map((v) => [v, text(`twins.span_${v}`)])); // words: twins.span_*
   const near = segment(text("twins.span"), spans, zoom);
@@ -26,7 +32,12 @@ export function createChart({ move, zoom }) {
     if (!width || height < 40) return;
     const slim = width < 560;
     const last = span === "start" ? Math.min(START, run.steps) : run.steps;
-    const box = { left: (slim ? 24 : 34) * unit, right: width - (slim ? 66 : 146) * unit, top: 24 * unit, bottom: height - 44 * unit };
+    const box = {
+      left: (slim ? 24 : 34) * unit,
+      right: width - (slim ? 66 : 146) * unit,
+      top: 24 * unit,
+      bottom: height - 44 * unit,
+    };
     const top = Math.max(4.2, run.floor + 0.6);
     const x = (/** @type {number} */ step) => box.left + ((box.right - box.left) * Math.min(step, last)) / last;
     const y = (/** @type {number} */ loss) => box.bottom - ((box.bottom - box.top) * Math.min(loss, top)) / top;
@@ -57,7 +68,9 @@ const hatch = () =>
 function axes({ last, box, x, y, unit, slim }) {
   const out = [];
   for (const loss of [0, 1, 2, 3, 4]) {
-    out.push(svg("line", { x1: box.left, x2: box.right, y1: y(loss), y2: y(loss), class: loss ? "gv-twgrid" : "gv-twaxis" }));
+    out.push(
+      svg("line", { x1: box.left, x2: box.right, y1: y(loss), y2: y(loss), class: loss ? "gv-twgrid" : "gv-twaxis" }),
+    );
     out.push(label(box.left - 7 * unit, y(loss) + 4 * unit, String(loss), "end gv-twtick"));
   }
   const every = last > 100 ? (slim ? 200 : 50) : slim ? 20 : 10;
@@ -65,14 +78,36 @@ function axes({ last, box, x, y, unit, slim }) {
     out.push(svg("line", { x1: x(step), x2: x(step), y1: box.bottom, y2: box.bottom + 4, class: "gv-twaxis" }));
     out.push(label(x(step), box.bottom + 16 * unit, String(step), "middle gv-twtick"));
   }
-  out.push(label(box.right + 20 * unit, box.bottom + 16 * unit, text(slim ? "twins.axis_steps_short" : "twins.axis_steps"), "start gv-twtick"));
-  out.push(label(box.left + 4 * unit, box.top - 8 * unit, text(slim ? "twins.axis_loss_short" : "twins.axis_loss"), "start gv-twtick"));
+  out.push(
+    label(
+      box.right + 20 * unit,
+      box.bottom + 16 * unit,
+      text(slim ? "twins.axis_steps_short" : "twins.axis_steps"),
+      "start gv-twtick",
+    ),
+  );
+  out.push(
+    label(
+      box.left + 4 * unit,
+      box.top - 8 * unit,
+      text(slim ? "twins.axis_loss_short" : "twins.axis_loss"),
+      "start gv-twtick",
+    ),
+  );
   return out;
 }
 
 /** What no honest model can reach. @param {any} s */
 function zone({ run, box, y }) {
-  return [svg("rect", { x: box.left, y: y(run.floor), width: box.right - box.left, height: y(0) - y(run.floor), fill: "url(#gv-twhatch)" })];
+  return [
+    svg("rect", {
+      x: box.left,
+      y: y(run.floor),
+      width: box.right - box.left,
+      height: y(0) - y(run.floor),
+      fill: "url(#gv-twhatch)",
+    }),
+  ];
 }
 
 /** @param {any} s */
@@ -96,16 +131,20 @@ function curves({ run, at, last, x, y, box }) {
   for (const kind of KINDS) {
     const { losses } = run[kind];
     const path = (/** @type {number} */ to) => {
-      const points = losses.slice(0, Math.min(to, last)).map((/** @type {number} */ loss, /** @type {number} */ i) => `${x(i + 1).toFixed(1)} ${y(loss).toFixed(1)}`);
+      const points = losses
+        .slice(0, Math.min(to, last))
+        .map((/** @type {number} */ loss, /** @type {number} */ i) => `${x(i + 1).toFixed(1)} ${y(loss).toFixed(1)}`);
       return points.length ? `M${points.join("L")}` : "";
     };
     out.push(svg("path", { d: path(losses.length), class: `gv-twline gv-twahead gv-is-${kind}` }));
     out.push(svg("path", { d: path(at), class: `gv-twline gv-is-${kind}` }));
   }
-  if (at > 0 && at < last) out.push(svg("line", { x1: x(at), x2: x(at), y1: box.top, y2: box.bottom, class: "gv-twnow" }));
+  if (at > 0 && at < last)
+    out.push(svg("line", { x1: x(at), x2: x(at), y1: box.top, y2: box.bottom, class: "gv-twnow" }));
   for (const kind of KINDS) {
     const loss = at ? run[kind].losses[at - 1] : undefined;
-    if (loss !== undefined && at <= last) out.push(svg("circle", { cx: x(at), cy: y(loss), r: 4, class: `gv-twdot gv-is-${kind}` }));
+    if (loss !== undefined && at <= last)
+      out.push(svg("circle", { cx: x(at), cy: y(loss), r: 4, class: `gv-twdot gv-is-${kind}` }));
   }
   return out;
 }
@@ -132,7 +171,12 @@ function ends({ now, names, box, y, unit, slim }) {
   }
   return both.flatMap(({ kind, loss, name }, i) => [
     label(box.right + 12 * unit, places[i] + 2 * unit, lossText(loss), `start gv-twvalue gv-is-${kind}`),
-    label(box.right + 12 * unit, places[i] + 16 * unit, slim ? name.split(" ")[0] : name, `start gv-twname gv-is-${kind}`),
+    label(
+      box.right + 12 * unit,
+      places[i] + 16 * unit,
+      slim ? name.split(" ")[0] : name,
+      `start gv-twname gv-is-${kind}`,
+    ),
   ]);
 }
 

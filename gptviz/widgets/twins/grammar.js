@@ -13,7 +13,10 @@ export function createGrammar() {
     const random = record.data === "random";
     const top = Math.log(Math.max(...record.places.map((/** @type {any} */ p) => p.choices)));
     root.classList.toggle("gv-israndom", random);
-    fill(places, ...(random ? [] : record.places.map((/** @type {any} */ place, /** @type {number} */ i) => cell(place, i, top))));
+    fill(
+      places,
+      ...(random ? [] : record.places.map((/** @type {any} */ place, /** @type {number} */ i) => cell(place, i, top))),
+    );
     const all = record.places.length * record.floor;
     sum.textContent = random
       ? text("twins.sum_random", { n: record.words, floor: decimal(record.floor, 2) })

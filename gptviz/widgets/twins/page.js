@@ -54,7 +54,12 @@ export function mount(root, app) {
     root.classList.toggle("gv-slim", width < 620);
     chart.draw(run, { at, now, names, span: view.span, mark: markOf() });
     writers.draw(now, names, view.data);
-    controls.state({ running: Boolean(running), step: run.causal.losses.length, steps: run.steps, seconds: run.seconds });
+    controls.state({
+      running: Boolean(running),
+      step: run.causal.losses.length,
+      steps: run.steps,
+      seconds: run.seconds,
+    });
     speak(now);
   }
 
@@ -96,7 +101,12 @@ export function mount(root, app) {
     run = live;
     paint();
     try {
-      await app.stream("twins_live", { seed, variant, data }, (/** @type {any} */ value) => take(live, value, own), own.signal);
+      await app.stream(
+        "twins_live",
+        { seed, variant, data },
+        (/** @type {any} */ value) => take(live, value, own),
+        own.signal,
+      );
     } catch (error) {
       if (!own.signal.aborted) app.parts.notice(/** @type {Error} */ (error).message);
     }
@@ -137,7 +147,9 @@ export function mount(root, app) {
 
 /** @param {any} run */
 function tableOf(run) {
-  const head = ["step", "loss_honest", "loss_other", "right_honest", "right_other"].map((name) => text(`twins.table_${name}`)); // words: twins.table_*
+  const head = ["step", "loss_honest", "loss_other", "right_honest", "right_other"].map((name) =>
+    text(`twins.table_${name}`),
+  ); // words: twins.table_*
   const rows = run.causal.wrote.map((/** @type {any} */ wrote, /** @type {number} */ i) => {
     const now = stateAt(run, wrote.step);
     const share = (/** @type {any} */ w) => (w && w.valid !== null ? text("twins.share", { p: w.valid }) : "–");

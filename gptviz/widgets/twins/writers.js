@@ -10,7 +10,13 @@ export function createWriters() {
     const share = el("b");
     const note = el("small");
     const lines = el("div", { class: "gv-twlines" });
-    const root = el("section", { class: `gv-writer gv-is-${kind}` }, el("div", { class: "gv-twhead" }, name, share), note, lines);
+    const root = el(
+      "section",
+      { class: `gv-writer gv-is-${kind}` },
+      el("div", { class: "gv-twhead" }, name, share),
+      note,
+      lines,
+    );
     self.root.append(root);
     return { root, name, share, note, lines };
   });
@@ -24,9 +30,20 @@ export function createWriters() {
       card.root.setAttribute("aria-label", text("twins.writes", { name }));
       const wrote = twin.wrote;
       const known = wrote && wrote.valid !== null;
-      card.share.textContent = !known ? "" : wrote.valid ? text("twins.right", { share: percent(wrote.valid) }) : text("twins.none_right");
+      card.share.textContent = !known
+        ? ""
+        : wrote.valid
+          ? text("twins.right", { share: percent(wrote.valid) })
+          : text("twins.none_right");
       card.note.textContent = wrote ? note(wrote, data) : text("twins.not_yet");
-      fill(card.lines, ...(wrote ? wrote.lines.map((/** @type {string} */ line, /** @type {number} */ k) => sentence(line, wrote.right && wrote.right[k])) : []));
+      fill(
+        card.lines,
+        ...(wrote
+          ? wrote.lines.map((/** @type {string} */ line, /** @type {number} */ k) =>
+              sentence(line, wrote.right && wrote.right[k]),
+            )
+          : []),
+      );
     });
   }
   return self;
