@@ -1,4 +1,4 @@
-// What stands around the strip's bars: the numbers under them, the means beside them, the whole text in small, one note.
+// What stands around the strip's bars: numbers under them, means beside them, the whole text in small, one note.
 import { mark, rect, svg } from "../kit/dom.js";
 import { chance, percent } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
@@ -67,18 +67,18 @@ export function means(g, scene) {
   });
 }
 
-/** The whole text as one small row of surprises, with the window that is drawn large. @param {any} g @param {Scene} scene */
+/**
+ * The whole text as one small row of surprises, with the window that is drawn large.
+ * @param {any} g @param {Scene} scene
+ */
 export function overview(g, scene) {
   if (!g.over) return [];
   const { left, right, top, height } = g.over;
   const width = (right - left) / g.n;
   const most = Math.max(...scene.series[0].nats.map((x) => x ?? 0), 1);
-  const d = scene.series[0].nats
-    .map(
-      (x, i) =>
-        `M${left + i * width} ${top + height}v${(-(x ?? 0) / most) * height}h${Math.max(0.6, width * 0.8)}V${top + height}z`,
-    )
-    .join("");
+  const bar = (/** @type {number} */ x, /** @type {number} */ i) =>
+    `M${left + i * width} ${top + height}v${(-x / most) * height}h${Math.max(0.6, width * 0.8)}V${top + height}z`;
+  const d = scene.series[0].nats.map((x, i) => bar(x ?? 0, i)).join("");
   return [
     rect(left, top, right - left, height, { class: "gv-trover" }),
     svg("path", { d, class: "gv-is-before gv-trsmallbars" }),
@@ -87,7 +87,10 @@ export function overview(g, scene) {
   ];
 }
 
-/** A first look needs one column in words: the greatest surprise, where there is room beside its bar. @param {any} g @param {Scene} scene */
+/**
+ * A first look needs one column in words: the greatest surprise, where there is room beside its bar.
+ * @param {any} g @param {Scene} scene
+ */
 export function callout(g, scene) {
   if (g.slim || g.low || g.turned) return [];
   const at = worst(scene);

@@ -62,9 +62,13 @@ export function createControls(app, { again, pads }) {
 
 /** @param {string} name @param {string[]} values @param {(value: string) => void} pick */
 function choice(name, values, pick) {
-  const options = values.map((value) => /** @type {[string, string]} */ ([value, text(`training.${name}_${value}`)])); // words: training.show_* training.mistake_*
-  return segment(text(`training.${name}`), options, pick); // words: training.show training.mistake
+  // words: training.show training.show_* training.mistake training.mistake_*
+  const said = (/** @type {string} */ value) => text(`training.${name}_${value}`);
+  const options = values.map((value) => /** @type {[string, string]} */ ([value, said(value)]));
+  return segment(text(`training.${name}`), options, pick);
 }
 
 /** @param {string} name @param {HTMLElement} box */
-const labelled = (name, box) => el("span", { class: "gv-trextra" }, text(`training.${name}`), box); // words: training.rate training.own_count
+function labelled(name, box) {
+  return el("span", { class: "gv-trextra" }, text(`training.${name}`), box); // words: training.rate training.own_count
+}

@@ -1,4 +1,4 @@
-// The same text for a decoder and for a masked encoder: what each is asked in one pass, and how long until all was asked.
+// The same text for a decoder and for a masked encoder: what each is asked in one pass, and when all was asked.
 import { el, fill, svg } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 
@@ -10,17 +10,10 @@ export function createEncoder() {
     const count = el("b", { class: "gv-encount" });
     const pairs = el("small", null);
     const chips = el("p", { class: "gv-enchips" });
-    const facts = ROWS.map((row) =>
-      // words: training.row_reads training.row_asks training.row_best training.row_adapted training.decoder_* training.encoder_*
-      el(
-        "div",
-        { class: "gv-enrow" },
-        el("span", null, text(`training.enc_${row}`)),
-        el("span", null, text(`training.${kind}_${row}`)),
-      ),
-    ); // words: training.enc_*
-    const root = el("section", { class: `gv-enhalf gv-en-${kind}` },
-      el("div", { class: "gv-enhead" }, square(kind), el("div", null, el("h2", null, text(`training.${kind}_title`)), count, pairs)), chips, ...facts); // prettier-ignore
+    const facts = ROWS.map((row) => fact(kind, row));
+    const title = el("h2", null, text(`training.${kind}_title`)); // words: training.decoder_* training.encoder_*
+    const head = el("div", { class: "gv-enhead" }, square(kind), el("div", null, title, count, pairs));
+    const root = el("section", { class: `gv-enhalf gv-en-${kind}` }, head, chips, ...facts);
     return { root, count, pairs, chips };
   });
   const passes = el("div", { class: "gv-enpasses", role: "img" });
@@ -72,6 +65,12 @@ export function createEncoder() {
     passes.setAttribute("aria-label", caption.textContent || "");
   }
   return { root, draw };
+}
+
+/** @param {string} kind @param {string} row */
+function fact(kind, row) {
+  const [name, said] = [text(`training.enc_${row}`), text(`training.${kind}_${row}`)]; // words: training.enc_*
+  return el("div", { class: "gv-enrow" }, el("span", null, name), el("span", null, said));
 }
 
 /** @param {any} found @param {string} token @param {number} i */

@@ -24,104 +24,125 @@ const ASKS = {
  * @param {HTMLElement} root
  * @param {any} app
  */
-export function mount(root, app) {
-  const strip = createStrip({ point, choose });
-  const copier = createCopier(app, { changed: speak });
-  const beside = { own: createOwn({ point: say }), encoder: createEncoder(), copier };
-  const controls = createControls(app, { again: () => copier.run(), pads });
-  const box = el("div", { class: "gv-trbox" }, strip.root, beside.own.root, beside.encoder.root, beside.copier.root);
-  root.append(controls.root, box);
-  /** @type {any} */
-  let view = null;
-  /** @type {any} */
-  let asked = null; // the text's own strip
-  /** @type {any} */
-  let more = null; // what this state asked besides
-  /** @type {any} */
-  let scene = null;
+export const mount = (root, app) => new Training(root, app);
 
-  async function show(/** @type {any} */ next) {
+class Training {
+  /** @param {HTMLElement} root @param {any} app */
+  constructor(root, app) {
+    this.root = root;
+    this.app = app;
+    this.strip = createStrip({ point: (column) => this.point(column), choose: (at) => app.set({ at }) });
+    this.copier = createCopier(app, { changed: () => this.speak() });
+    this.beside = {
+      own: createOwn({ point: (told) => this.say(told) }),
+      encoder: createEncoder(),
+      copier: this.copier,
+    };
+    this.controls = createControls(app, { again: () => this.copier.run(), pads: (count) => this.pads(count) });
+    const { own, encoder, copier } = this.beside;
+    root.append(
+      this.controls.root,
+      el("div", { class: "gv-trbox" }, this.strip.root, own.root, encoder.root, copier.root),
+    );
+    /** @type {any} */
+    this.view = null;
+    /** @type {any} */
+    this.asked = null; // the text's own strip
+    /** @type {any} */
+    this.more = null; // what this state asked besides
+    /** @type {any} */
+    this.scene = null;
+    this.waits = true;
+  }
+
+  /** @param {any} next */
+  async show(next) {
     const args = { text: next.text, model: next.model };
     const found = await next.ask("shifted", args);
     if (!next.current()) return;
     const wanted = ASKS[/** @type {keyof typeof ASKS} */ (next.show)](next);
-    const same = asked === found && view && view.show === next.show;
-    view = next;
-    asked = found;
-    if (!same) adopt(next.show === "learn" ? null : undefined);
-    if (wanted) {
-      const [name, own] = /** @type {[string, any]} */ (wanted);
-      const answer = await next.ask(name, { ...own, ...args });
-      if (!next.current()) return;
-      adopt(answer);
-    }
-    if (next.show === "copier") copier.begin();
+    const same = this.asked === found && this.view && this.view.show === next.show;
+    this.view = next;
+    this.asked = found;
+    this.controls.set(next);
+    if (!same) this.adopt(null, Boolean(wanted) && next.show !== "learn");
+    if (!wanted) return next.show === "copier" ? this.copier.begin() : undefined;
+    const [name, own] = /** @type {[string, any]} */ (wanted);
+    const answer = await next.ask(name, { ...own, ...args });
+    if (next.current()) this.adopt(answer, false);
   }
 
-  /** Draw with what is there: null shows the strip alone until a step of learning is made. @param {any} answer */
-  function adopt(answer) {
-    more = answer;
-    controls.set(view);
-    root.dataset.show =
-      answer === undefined && ASKS[/** @type {keyof typeof ASKS} */ (view.show)](view) ? "wait" : view.show;
-    if (root.dataset.show !== "wait") paint();
+  /**
+   * Draw with what is there. The strip alone is drawn while the first state's step of learning is being made; the
+   * others wait for what they ask.
+   * @param {any} answer @param {boolean} waits
+   */
+  adopt(answer, waits) {
+    this.more = answer;
+    this.waits = waits;
+    this.root.dataset.show = waits ? "wait" : this.view.show;
+    this.resize();
   }
 
-  function paint() {
-    if (!view || !asked || root.dataset.show === "wait") return;
-    const { width, height, unit } = app.parts.stage.size();
-    root.classList.toggle("gv-tiny", height < 330);
-    root.classList.toggle("gv-slim", width < 620 * unit);
-    scene = sceneOf();
-    if (scene) strip.draw(scene, Math.min(view.at, scene.read.length - 1), view.show === "learn");
-    else if (more || view.show === "copier") beside[/** @type {keyof typeof beside} */ (view.show)].draw(more);
-    speak();
+  /** Draw what is there at the box's size. */
+  resize() {
+    const { view, asked, more } = this;
+    if (!view || !asked || this.waits) return;
+    const { width, height, unit } = this.app.parts.stage.size();
+    this.root.classList.toggle("gv-tiny", height < 330);
+    this.root.classList.toggle("gv-slim", width < 620 * unit);
+    this.scene = sceneOf(view, asked, more);
+    const { scene } = this;
+    if (scene) this.strip.draw(scene, Math.min(view.at, scene.read.length - 1), view.show === "learn");
+    else if (more || view.show === "copier")
+      this.beside[/** @type {keyof Training["beside"]} */ (view.show)].draw(more);
+    this.speak();
   }
 
-  function sceneOf() {
-    if (view.show === "learn") return scenes.learning(asked, more);
-    if (view.show === "level") return scenes.level(asked);
-    if (view.show === "mistakes") return scenes.mistaken(asked, more, view.mistake);
-    if (view.show === "padding") return scenes.padding(asked, more, view.pads);
-    return null;
-  }
-
-  function speak() {
-    if (!view || !asked) return;
-    const facts = factsOf({ view, asked, more, scene, copier: copier.last() });
-    app.facts(facts);
-    app.parts.stage.say(`training.${sentenceOf(view, facts)}`, facts);
+  speak() {
+    const { view, asked, more, scene } = this;
+    if (!view || !asked || this.waits) return;
+    const facts = factsOf({ view, asked, more, scene, copier: this.copier.last() });
+    this.app.facts(facts);
+    this.app.parts.stage.say(`training.${sentenceOf(view, facts)}`, facts);
     // words: training.say_learning training.say_learned training.say_worse training.say_level training.say_unshifted
     // words: training.say_none training.say_wrong_way training.say_padding training.say_no_pads training.say_own
     // words: training.say_encoder training.say_copier training.say_copying training.say_other
-    app.parts.steps.prose();
+    this.app.parts.steps.prose();
   }
 
   /** @param {number | null} column */
-  function point(column) {
-    if (column === null || !scene) return app.parts.stage.point(null);
-    const { key, values } = pointedAt(view, asked, scene, column);
-    app.parts.stage.point(phrase(`training.${key}`, values)); // words: training.point_one training.point_learned training.point_wrong training.point_pad
+  point(column) {
+    if (column === null || !this.scene) return this.app.parts.stage.point(null);
+    const { key, values } = pointedAt(this.view, this.asked, this.scene, column);
+    // words: training.point_one training.point_learned training.point_wrong training.point_pad
+    this.app.parts.stage.point(phrase(`training.${key}`, values));
   }
 
   /** @param {any} told */
-  function say(told) {
-    app.parts.stage.point(told && phrase(`training.${told.key}`, told.values)); // words: training.point_own
-  }
-
-  /** @param {number} at */
-  function choose(at) {
-    app.set({ at });
+  say(told) {
+    this.app.parts.stage.point(told && phrase("training.point_own", told));
   }
 
   /** The padding slider paints by itself. @param {number} count */
-  function pads(count) {
-    view.pads = count;
-    app.set({ pads: count }, { draw: false });
-    paint();
+  pads(count) {
+    this.view.pads = count;
+    this.app.set({ pads: count }, { draw: false });
+    this.resize();
   }
 
-  return { show, resize: paint, table: () => (asked ? tableOf(asked, more, view) : null) };
+  table() {
+    return this.asked ? tableOf(this.asked, this.more, this.view) : null;
+  }
+}
+
+/** @param {any} view @param {any} asked @param {any} more */
+function sceneOf(view, asked, more) {
+  if (view.show === "learn") return scenes.learning(asked, more);
+  if (view.show === "level") return scenes.level(asked);
+  if (view.show === "mistakes") return scenes.mistaken(asked, more, view.mistake);
+  if (view.show === "padding") return scenes.padding(asked, more, view.pads);
+  return null;
 }
 
 /** @param {any} asked @param {any} more @param {any} view */

@@ -94,5 +94,9 @@ export function natsText(nats) {
 /** The column with the largest surprise. @param {Scene} scene */
 export function worst(scene) {
   const { nats } = scene.series[0];
-  return nats.reduce((best, x, i) => ((x ?? 0) > (nats[best] ?? 0) ? i : best), 0);
+  let best = 0;
+  nats.forEach((x, i) => {
+    if ((x ?? 0) > (nats[best] ?? 0)) best = i;
+  });
+  return best;
 }

@@ -3,47 +3,51 @@ import { el, fill, mark, rect, svg } from "../kit/dom.js";
 import { percentList } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
 import { callout, means, numberRows, overview } from "./around.js";
-import { worst } from "./scenes.js";
-
-const ALL = 40; // columns that are drawn at once, whatever the text's length
-const NARROW = 24; // px of a column when there are more
+import { geometry } from "./place.js";
 
 /** @typedef {import("./scenes.js").Scene} Scene */
 
 /** @param {{ point: (column: number | null) => void, choose: (column: number) => void }} acts */
-export function createStrip({ point, choose }) {
-  const back = svg("g", null);
-  const bars = svg("g", { class: "gv-trbars" });
-  const front = svg("g", null);
-  const picture = svg("svg", { class: "gv-trsvg", role: "img", tabindex: 0 }, back, bars, front);
-  const root = el("div", { class: "gv-strip" }, picture);
-  /** @type {Map<string, any>} */
-  const pool = new Map();
-  /** @type {any} */
-  let now = null;
-  let cursor = -1;
+export const createStrip = (acts) => new Strip(acts);
 
-  /** @param {Scene} scene @param {number} at the chosen column, −1 for none @param {boolean} plain a first look: with a note */
-  function draw(scene, at, plain) {
-    const g = geometry(root, scene, at);
+class Strip {
+  /** @param {{ point: (column: number | null) => void, choose: (column: number) => void }} acts */
+  constructor(acts) {
+    this.acts = acts;
+    this.back = svg("g", null);
+    this.bars = svg("g", { class: "gv-trbars" });
+    this.front = svg("g", null);
+    this.picture = svg("svg", { class: "gv-trsvg", role: "img", tabindex: 0 }, this.back, this.bars, this.front);
+    this.root = el("div", { class: "gv-strip" }, this.picture);
+    /** @type {Map<string, any>} */
+    this.pool = new Map();
+    /** @type {any} */
+    this.now = null;
+    this.cursor = -1;
+    this.listen();
+  }
+
+  /**
+   * @param {Scene} scene
+   * @param {number} at the chosen column, −1 for none
+   * @param {boolean} plain a first look: with a note
+   */
+  draw(scene, at, plain) {
+    const g = geometry(this.root, scene, at);
     if (!g) return;
-    now = { scene, g };
-    picture.setAttribute("viewBox", `0 0 ${g.width} ${g.height}`);
-    picture.setAttribute("aria-label", text("training.strip", { n: scene.read.length }));
-    const parts = [...labels(g), ...tokens(g, scene), ...(g.chance ? chances(g, scene) : [])];
-    fill(back, ...parts, ...lines(g), ...(at >= 0 ? column(g, at) : []));
-    pour(g, scene);
-    fill(
-      front,
-      ...numberRows(g, scene),
-      ...means(g, scene),
-      ...overview(g, scene),
-      ...(plain ? callout(g, scene) : []),
-    );
+    this.now = { scene, g };
+    this.picture.setAttribute("viewBox", `0 0 ${g.width} ${g.height}`);
+    this.picture.setAttribute("aria-label", text("training.strip", { n: scene.read.length }));
+    const base = svg("line", { x1: g.left, x2: g.right, y1: g.bottom, y2: g.bottom, class: "gv-trbase" });
+    const above = g.chance ? chances(g, scene) : [];
+    fill(this.back, ...labels(g), ...tokens(g, scene), ...above, base, ...column(g, at));
+    this.pour(g, scene);
+    const note = plain ? callout(g, scene) : [];
+    fill(this.front, ...numberRows(g, scene), ...means(g, scene), ...overview(g, scene), ...note);
   }
 
   /** Bars are kept from state to state, so that they move. @param {any} g @param {Scene} scene */
-  function pour(g, scene) {
+  pour(g, scene) {
     const wanted = new Set();
     scene.series.forEach((series, s) => {
       for (let i = g.from; i < g.to; i++) {
@@ -51,111 +55,76 @@ export function createStrip({ point, choose }) {
         if (nats === null || nats === undefined) continue;
         const key = `${s} ${i}`;
         wanted.add(key);
-        let bar = pool.get(key);
-        if (!bar) {
-          bar = rect(0, 0, 1, 1);
-          pool.set(key, bar);
-          bars.append(bar);
+        if (!this.pool.has(key)) {
+          this.pool.set(key, rect(0, 0, 1, 1));
+          this.bars.append(this.pool.get(key));
         }
-        place(bar, g, scene, s, i, nats);
+        place(this.pool.get(key), g, scene, s, i, nats);
       }
     });
-    for (const [key, bar] of pool) if (!wanted.has(key)) (bar.remove(), pool.delete(key));
+    for (const [key, bar] of this.pool) {
+      if (wanted.has(key)) continue;
+      bar.remove();
+      this.pool.delete(key);
+    }
   }
 
-  picture.addEventListener("pointermove", (event) => aim(columnAt(event)));
-  picture.addEventListener("pointerleave", () => aim(-1));
-  picture.addEventListener("click", (event) => {
-    const g = now && now.g;
-    if (!g) return;
-    const y = event.clientY - picture.getBoundingClientRect().top;
-    if (g.over && y > g.over.top) choose(g.over.at(event.clientX - picture.getBoundingClientRect().left));
-    else if (columnAt(event) >= 0) choose(columnAt(event));
-  });
-  picture.addEventListener("keydown", (event) => {
-    if (!now) return;
-    const n = now.scene.read.length;
-    const by = { ArrowRight: 1, ArrowLeft: -1, Home: -n, End: n, PageDown: 10, PageUp: -10 }[event.key];
+  listen() {
+    const { picture } = this;
+    picture.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => this.aim(this.columnAt(event)));
+    picture.addEventListener("pointerleave", () => this.aim(-1));
+    picture.addEventListener("blur", () => this.aim(-1));
+    picture.addEventListener("click", (/** @type {MouseEvent} */ event) => this.pick(event));
+    picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.walk(event));
+  }
+
+  /** @param {MouseEvent} event */
+  pick(event) {
+    if (!this.now) return;
+    const box = this.picture.getBoundingClientRect();
+    const { over } = this.now.g;
+    const at = over && event.clientY - box.top > over.top ? over.at(event.clientX - box.left) : this.columnAt(event);
+    if (at >= 0) this.acts.choose(at);
+  }
+
+  /** @param {KeyboardEvent} event */
+  walk(event) {
+    if (!this.now) return;
+    const { g, scene } = this.now;
+    const n = scene.read.length;
+    const moves = /** @type {Record<string, number>} */ ({
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      Home: -n,
+      End: n,
+      PageDown: 10,
+      PageUp: -10,
+    });
+    const by = moves[event.key];
     if (!by) return;
     event.preventDefault();
-    const next = cursor < 0 ? (by > 0 ? now.g.from : now.g.to - 1) : Math.min(n - 1, Math.max(0, cursor + by));
-    if (next < now.g.from || next >= now.g.to) choose(next);
-    aim(next);
-  });
-  picture.addEventListener("blur", () => aim(-1));
+    const first = by > 0 ? g.from : g.to - 1;
+    const next = this.cursor < 0 ? first : Math.min(n - 1, Math.max(0, this.cursor + by));
+    if (next < g.from || next >= g.to) this.acts.choose(next);
+    this.aim(next);
+  }
 
-  /** @param {PointerEvent | MouseEvent} event */
-  function columnAt(event) {
-    if (!now) return -1;
-    const { g } = now;
-    const x = event.clientX - picture.getBoundingClientRect().left;
-    const y = event.clientY - picture.getBoundingClientRect().top;
+  /** @param {MouseEvent} event */
+  columnAt(event) {
+    if (!this.now) return -1;
+    const { g } = this.now;
+    const box = this.picture.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const i = g.from + Math.floor((x - g.left) / g.cw);
-    return x >= g.left && i >= g.from && i < g.to && y < g.bottom + 30 * g.unit ? i : -1;
+    return x >= g.left && i >= g.from && i < g.to && y < g.bottom + 34 * g.unit ? i : -1;
   }
 
   /** @param {number} i */
-  function aim(i) {
-    if (i === cursor) return;
-    cursor = i;
-    point(i < 0 ? null : i);
+  aim(i) {
+    if (i === this.cursor) return;
+    this.cursor = i;
+    this.acts.point(i < 0 ? null : i);
   }
-  return { root, draw };
-}
-
-/** Where everything stands. @param {HTMLElement} root @param {Scene} scene @param {number} at */
-function geometry(root, scene, at) {
-  const unit = Number(getComputedStyle(root).getPropertyValue("--u")) || 1;
-  const width = root.clientWidth;
-  const height = root.clientHeight;
-  if (width < 40 || height < 40) return null;
-  const slim = width < 560;
-  const low = height < 330 * unit;
-  const left = (slim ? 4 : 92) * unit;
-  const right = width - (slim ? 8 : 110) * unit;
-  const n = scene.read.length;
-  const most = n <= ALL ? n : Math.max(8, Math.floor((right - left) / (NARROW * unit)));
-  const count = Math.min(n, slim ? Math.min(most, 16) : most);
-  const centre = at >= 0 ? at : worst(scene);
-  const from = count === n ? 0 : Math.min(n - count, Math.max(0, centre - Math.floor(count / 2)));
-  const cw = (right - left) / count;
-  const turned = cw < 46 * unit;
-  const token = (turned ? 62 : 24) * unit;
-  const asked = token + 16 * unit;
-  const numbers = scene.form === "level" ? 0 : cw >= 27 * unit && !low ? scene.series.length : 0;
-  const g = {
-    unit,
-    width,
-    height,
-    slim,
-    low,
-    left,
-    right,
-    n,
-    from,
-    to: from + count,
-    cw,
-    turned,
-    token,
-    asked,
-    numbers,
-    top: 2,
-  };
-  const chance = low ? 0 : (slim ? 44 : 78) * unit;
-  const chanceBottom = asked + token + chance + (low ? 0 : 26 * unit);
-  const over = count < n ? 46 * unit : 0;
-  const bottom = height - 6 - over - numbers * 17 * unit - (numbers ? 4 : 0);
-  const top = chanceBottom + (low ? 12 : 26) * unit;
-  const max = Math.max(
-    1,
-    ...scene.series.flatMap((s) => s.nats.slice(from, from + count).map((x) => x ?? 0)),
-    ...scene.series.map((s) => s.mean),
-  );
-  const y = (/** @type {number} */ nats) => bottom - ((bottom - top) * nats) / max;
-  const strip = { left, right, top: height - over + 10 * unit, height: over - 12 * unit };
-  const overAt = (/** @type {number} */ x) =>
-    Math.min(n - 1, Math.max(0, Math.floor(((x - left) / (right - left)) * n)));
-  return { ...g, chance, chanceBottom, surpriseTop: top, bottom, y, max, over: over ? { ...strip, at: overAt } : null };
 }
 
 /** @param {any} g */
@@ -179,8 +148,9 @@ function tokens(g, scene) {
   for (let i = g.from; i < g.to; i++) {
     const x = g.left + (i - g.from) * g.cw;
     const pad = i >= first;
-    out.push(...token(g, x, g.top, scene.read[i], pad && i > first ? "gv-trpad" : "gv-trread"));
+    if (!g.low) out.push(...token(g, x, g.top, scene.read[i], pad && i > first ? "gv-trpad" : "gv-trread"));
     out.push(...token(g, x, g.top + g.asked, scene.asked[i], pad || scene.same ? "gv-trpad" : "gv-trasked"));
+    if (g.low) continue;
     const middle = x + g.cw / 2;
     const foot = g.top + g.token + 3;
     const arrow = `M${middle} ${foot}v${10 * g.unit}m-3 -4l3 4l3 -4`;
@@ -236,14 +206,9 @@ function chanceWords(g, scene) {
   });
 }
 
-/** @param {any} g */
-function lines(g) {
-  return [svg("line", { x1: g.left, x2: g.right, y1: g.bottom, y2: g.bottom, class: "gv-trbase" })];
-}
-
 /** @param {any} g @param {number} at */
 function column(g, at) {
-  if (at < g.from || at >= g.to || !g.over) return [];
+  if (at < 0 || at < g.from || at >= g.to || !g.over) return [];
   return [rect(g.left + (at - g.from) * g.cw, 0, g.cw, g.bottom, { class: "gv-trcolumn" })];
 }
 

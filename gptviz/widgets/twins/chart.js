@@ -1,5 +1,5 @@
-// Both losses against the steps, the floor and the forbidden zone under it; the slider below the axis moves through training.
-import { el, fill, segment, svg } from "../kit/dom.js";
+// Both losses against the steps, the floor and the forbidden zone under it; the slider below moves through training.
+import { el, fill, mark, segment, svg } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 import { lossText } from "./facts.js";
 
@@ -16,11 +16,12 @@ export function createChart({ move, zoom }) {
     step: 1,
     "aria-label": text("twins.slider"),
   });
-  const mark = el("p", { class: "gv-twmark" });
-  const spans = /** @type {[string, string][]} */ (["all", "start"].map((v) => [v, text(`twins.span_${v}`)])); // words: twins.span_*
+  const note = el("p", { class: "gv-twmark" });
+  // words: twins.span_*
+  const spans = /** @type {[string, string][]} */ (["all", "start"].map((v) => [v, text(`twins.span_${v}`)]));
   const near = segment(text("twins.span"), spans, zoom);
   near.box.classList.add("gv-twspan");
-  const root = el("div", { class: "gv-twchart" }, picture, mark, near.box, slider);
+  const root = el("div", { class: "gv-twchart" }, picture, note, near.box, slider);
   slider.addEventListener("input", () => move(Number(slider.value), false));
   slider.addEventListener("change", () => move(Number(slider.value), true));
 
@@ -46,10 +47,10 @@ export function createChart({ move, zoom }) {
     picture.setAttribute("aria-label", text("twins.chart", { floor: lossText(run.floor) }));
     fill(picture, hatch(), ...axes(scene), ...zone(scene), ...curves(scene), ...floor(scene), ...ends(scene));
     near.set(span);
-    mark.textContent = said.words;
-    mark.title = said.title;
-    mark.style.right = `${width - box.right}px`;
-    mark.hidden = slim;
+    note.textContent = said.words;
+    note.title = said.title;
+    note.style.right = `${width - box.right}px`;
+    note.hidden = slim;
     slider.style.left = `${box.left - 8}px`;
     slider.style.width = `${box.right - box.left + 16}px`;
     slider.max = String(last);
@@ -59,10 +60,12 @@ export function createChart({ move, zoom }) {
   return { root, draw };
 }
 
-const hatch = () =>
-  svg("defs", null,
-    svg("pattern", { id: "gv-twhatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svg("rect", { width: 7, height: 7, class: "gv-twzone" }), svg("rect", { width: 2, height: 7, class: "gv-twstripe" }))); // prettier-ignore
+function hatch() {
+  const ground = svg("rect", { width: 7, height: 7, class: "gv-twzone" });
+  const stripe = svg("rect", { width: 2, height: 7, class: "gv-twstripe" });
+  const box = { width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+  return svg("defs", null, svg("pattern", { id: "gv-twhatch", ...box }, ground, stripe));
+}
 
 /** @param {any} s */
 function axes({ last, box, x, y, unit, slim }) {
@@ -71,27 +74,29 @@ function axes({ last, box, x, y, unit, slim }) {
     out.push(
       svg("line", { x1: box.left, x2: box.right, y1: y(loss), y2: y(loss), class: loss ? "gv-twgrid" : "gv-twaxis" }),
     );
-    out.push(label(box.left - 7 * unit, y(loss) + 4 * unit, String(loss), "end gv-twtick"));
+    out.push(mark(box.left - 7 * unit, y(loss) + 4 * unit, String(loss), "gv-twtick", "end"));
   }
   const every = last > 100 ? (slim ? 200 : 50) : slim ? 20 : 10;
   for (let step = 0; step <= last; step += every) {
     out.push(svg("line", { x1: x(step), x2: x(step), y1: box.bottom, y2: box.bottom + 4, class: "gv-twaxis" }));
-    out.push(label(x(step), box.bottom + 16 * unit, String(step), "middle gv-twtick"));
+    out.push(mark(x(step), box.bottom + 16 * unit, String(step), "gv-twtick", "middle"));
   }
   out.push(
-    label(
+    mark(
       box.right + 20 * unit,
       box.bottom + 16 * unit,
       text(slim ? "twins.axis_steps_short" : "twins.axis_steps"),
-      "start gv-twtick",
+      "gv-twtick",
+      "start",
     ),
   );
   out.push(
-    label(
+    mark(
       box.left + 4 * unit,
       box.top - 8 * unit,
       text(slim ? "twins.axis_loss_short" : "twins.axis_loss"),
-      "start gv-twtick",
+      "gv-twtick",
+      "start",
     ),
   );
   return out;
@@ -120,8 +125,8 @@ function floor({ run, box, y, unit, slim, last }) {
   const under = text(slim ? "twins.zone_short" : "twins.zone");
   return [
     line,
-    label(box.right - 4 * unit, y(run.floor) - 8 * unit, words, "end gv-twname gv-twhalo"),
-    label(box.right - 4 * unit, y(0) - room / 2 + 3 * unit, under, "end gv-twbad gv-twhalo"),
+    mark(box.right - 4 * unit, y(run.floor) - 8 * unit, words, "gv-twname gv-twhalo", "end"),
+    mark(box.right - 4 * unit, y(0) - room / 2 + 3 * unit, under, "gv-twbad gv-twhalo", "end"),
   ];
 }
 
@@ -170,18 +175,13 @@ function ends({ now, names, box, y, unit, slim }) {
     places[upper] = Math.min(places[upper], low - gap);
   }
   return both.flatMap(({ kind, loss, name }, i) => [
-    label(box.right + 12 * unit, places[i] + 2 * unit, lossText(loss), `start gv-twvalue gv-is-${kind}`),
-    label(
+    mark(box.right + 12 * unit, places[i] + 2 * unit, lossText(loss), `gv-twvalue gv-is-${kind}`, "start"),
+    mark(
       box.right + 12 * unit,
       places[i] + 16 * unit,
       slim ? name.split(" ")[0] : name,
-      `start gv-twname gv-is-${kind}`,
+      `gv-twname gv-is-${kind}`,
+      "start",
     ),
   ]);
-}
-
-/** @param {number} x @param {number} y @param {string} words @param {string} kind where it is anchored, then classes */
-function label(x, y, words, kind) {
-  const [anchor, ...classes] = kind.split(" ");
-  return svg("text", { x, y, "text-anchor": anchor, class: classes.join(" ") }, words);
 }

@@ -13,7 +13,8 @@ export function createControls(app, { train, stop }) {
   const variants = /** @type {[string, string][]} */ (
     ["open", "wrong_way", "unshifted"].map((v) => [v, text(`twins.variant_${v}`)])
   ); // words: twins.variant_*
-  const datas = /** @type {[string, string][]} */ (["sentences", "random"].map((v) => [v, text(`twins.data_${v}`)])); // words: twins.data_*
+  // words: twins.data_*
+  const datas = /** @type {[string, string][]} */ (["sentences", "random"].map((v) => [v, text(`twins.data_${v}`)]));
   const variant = segment(text("twins.variant"), variants, (value) =>
     app.set({ variant: value, at: app.page().fields.at.default }),
   );
@@ -46,7 +47,7 @@ export function createControls(app, { train, stop }) {
       data.set(view.data);
       seed.value = String(view.seed);
     },
-    /** @param {{ running: boolean, step: number, steps: number, seconds: number }} now */
+    /** @param {{ running: boolean, step: number, steps: number }} now */
     state(now) {
       running = now.running;
       go.textContent = running ? text("twins.stop", now) : text("twins.train");

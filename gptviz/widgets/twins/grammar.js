@@ -35,8 +35,10 @@ function cell(place, index, top) {
     : place.follows === null
       ? text("twins.place_fixed")
       : text("twins.place_follows", { n: place.follows + 1 });
-  const bar = el("span", { class: "gv-cost" }, el("i", { style: { height: `${(100 * cost) / top}%` } }, el("b", null, free ? decimal(cost, 2) : "0"),
-    free ? el("em", null, text("twins.ln", { k: place.choices })) : null)); // prettier-ignore
+  const figures = el("b", null, free ? decimal(cost, 2) : "0");
+  const formula = free ? el("em", null, text("twins.ln", { k: place.choices })) : null;
+  const height = `${(100 * cost) / top}%`;
+  const bar = el("span", { class: "gv-cost" }, el("i", { style: { height } }, figures, formula));
   const words = place.follows !== null ? [text("twins.place_from", { n: place.follows + 1 })] : [];
   if (place.follows === null || place.words.length < 3) words.unshift(...place.words);
   const list = words.map((/** @type {string} */ word) => el("span", null, word));

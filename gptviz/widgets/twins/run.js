@@ -1,8 +1,11 @@
-// A run of both twins: losses step by step and what they wrote at the pauses; recorded whole, or growing while it trains.
+// A run of both twins: losses step by step and what they wrote meanwhile; recorded whole, or growing while it trains.
 
 const KINDS = ["causal", "twin"];
 
-/** An empty run of this machine, of the same mistake, text and length as the recorded one. @param {any} record @param {number} seed */
+/**
+ * An empty run of this machine, of the same mistake, text and length as the recorded one.
+ * @param {any} record @param {number} seed
+ */
 export function begin(record, seed) {
   const empty = () => ({ loss: null, writing_loss: null, losses: [], wrote: [] });
   const { floor, steps, variant, data, counts } = record;
@@ -28,7 +31,10 @@ export function extend(run, value) {
 /** @param {any} run */
 export const ended = (run) => run.done;
 
-/** Both twins after a step: the loss (at the end over fresh text), and what they last wrote. @param {any} run @param {number} at */
+/**
+ * Both twins after a step: the loss (at the end over fresh text), and what they last wrote.
+ * @param {any} run @param {number} at
+ */
 export function stateAt(run, at) {
   const last = run.done && at >= run.steps;
   const one = (/** @type {any} */ twin) => ({

@@ -1,10 +1,10 @@
-// What both twins write: a few sentences each, words the grammar does not allow there underlined, and the share that is right.
+// What both twins write: a few sentences each, wrong words underlined, and the share of sentences that is right.
 import { el, fill } from "../kit/dom.js";
 import { percent } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
 
 export function createWriters() {
-  const self = { root: el("div", { class: "gv-writers" }), draw, onpoint: (/** @type {any} */ _told) => {} };
+  const box = el("div", { class: "gv-writers" });
   const cards = ["causal", "twin"].map((kind) => {
     const name = el("h2");
     const share = el("b");
@@ -17,7 +17,7 @@ export function createWriters() {
       note,
       lines,
     );
-    self.root.append(root);
+    box.append(root);
     return { root, name, share, note, lines };
   });
 
@@ -46,7 +46,7 @@ export function createWriters() {
       );
     });
   }
-  return self;
+  return { root: box, draw };
 }
 
 /** @param {any} wrote @param {string} data */
