@@ -19,7 +19,9 @@ export function factsOf({ view, asked, more, scene, copier }) {
     worst_share: nats[dear] / nats.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0),
     first_tries: asked.rank.filter((/** @type {number} */ r) => r === 1).length,
   };
-  return { ...base, ...(more ? particular(view, asked, more, scene) : {}), ...copies(copier) };
+  const mask = view.show === "mistakes" && view.mistake;
+  const which = { masked: mask === "none" || mask === "wrong_way", off: mask === "none", turned: mask === "wrong_way" };
+  return { ...base, ...which, ...(more ? particular(view, asked, more, scene) : {}), ...copies(copier) };
 }
 
 /** @param {any} view @param {any} asked @param {any} more @param {any} scene */

@@ -87,7 +87,7 @@ function row({ name, y, x, unit, slim, found, left, right, dots }, some) {
   const mean = name === "true" ? found.true.loss : found[`${name}_mean`];
   // words: training.own_true training.own_own training.own_other
   // words: training.own_true_note training.own_own_note training.own_other_note
-  const title = mark(slim ? left : 0, slim ? y - 44 * unit : y - 2, text(`training.own_${name}`, values), "gv-ownname");
+  const title = mark(slim ? left : 0, slim ? y + 24 * unit : y - 2, text(`training.own_${name}`, values), "gv-ownname");
   const note = mark(0, y + 17 * unit, text(`training.own_${name}_note`, values), "gv-trsmall");
   const circles = some.map((/** @type {any} */ each) => {
     const r = (name === "true" ? 9 : 7) * unit;

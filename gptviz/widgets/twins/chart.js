@@ -35,7 +35,7 @@ export function createChart({ move, zoom }) {
     const last = span === "start" ? Math.min(START, run.steps) : run.steps;
     const box = {
       left: (slim ? 24 : 34) * unit,
-      right: width - (slim ? 66 : 146) * unit,
+      right: width - (slim ? 76 : 146) * unit,
       top: 24 * unit,
       bottom: height - 44 * unit,
     };
@@ -66,6 +66,9 @@ function hatch() {
   const box = { width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
   return svg("defs", null, svg("pattern", { id: "gv-twhatch", ...box }, ground, stripe));
 }
+
+// words: twins.axis_steps twins.axis_steps_short twins.axis_loss twins.axis_loss_short
+// words: twins.floor twins.floor_random twins.floor_short twins.zone twins.zone_short
 
 /** @param {any} s */
 function axes({ last, box, x, y, unit, slim }) {
