@@ -92,34 +92,17 @@ def test_padding_stops_at_the_context(tiny_gpt2):
     assert len(teacher_forcing.padding(tiny_gpt2, ids, most=24).counted) == 1 + 64 - 60
 
 
-def test_mask_losses_equal_the_library_with_that_mask(decoder):
-    found = teacher_forcing.mask_losses(decoder, IDS)
-    hidden = {
-        "causal": torch.ones(20, 20).triu(1),
-        "none": torch.zeros(20, 20),
-        "wrong_way": torch.ones(20, 20).tril(-1),
-    }
+def test_each_mistake_place_by_place_equals_the_library(decoder):
+    found = teacher_forcing.mistakes(decoder, IDS)
+    hidden = {"none": torch.zeros(20, 20), "wrong_way": torch.ones(20, 20).tril(-1)}
     for direction, hide in hidden.items():
         mask = torch.zeros(1, 1, 20, 20).masked_fill(hide.bool(), -torch.inf)
         logits = library(decoder, IDS, attention_mask=mask).logits[0, :-1]
-        expected = F.cross_entropy(logits, torch.tensor(IDS[1:]))
-        assert found[direction] == pytest.approx(float(expected), abs=1e-4)
-
-
-def test_exposure_scores_one_tail_after_more_and_more_own_text(decoder):
-    shown = teacher_forcing.exposure(decoder, IDS)
-    assert shown.tail == IDS[14:]
-    assert [row.count for row in shown.rows] == [0, 1, 2, 4, 8]  # 16 would leave no true token
-    for row in shown.rows:
-        begin = 14 - row.count
-        text = IDS[:begin]
-        for _ in range(row.count):
-            text = [*text, int(library(decoder, text).logits[0, -1].argmax())]
-        assert row.own == text[begin:]
-        assert row.true == IDS[begin:14]
-        logits = library(decoder, text + IDS[14:]).logits[0]
-        expected = F.cross_entropy(logits[13:-1], torch.tensor(IDS[14:]))
-        assert row.loss == pytest.approx(float(expected), abs=1e-4)
+        expected = F.cross_entropy(logits, torch.tensor(IDS[1:]), reduction="none")
+        assert found[direction] == pytest.approx(expected.tolist(), abs=1e-4)
+    logits = library(decoder, IDS).logits[0, :-1]
+    itself = F.cross_entropy(logits, torch.tensor(IDS[:-1]), reduction="none")  # asked for what it has just read
+    assert found["unshifted"] == pytest.approx(itself.tolist(), abs=1e-4)
 
 
 def test_signal_of_one_input():
@@ -128,7 +111,10 @@ def test_signal_of_one_input():
     assert (shown.decoder_pairs, shown.encoder_pairs) == (210, 400)
     assert shown.masked == sorted(set(shown.masked))
     assert max(shown.masked) < 20
-    assert shown.passes >= math.ceil(20 / 3)
+    assert shown.passes == len(shown.asked) >= math.ceil(20 / 3)
+    assert shown.asked[0] == 3
+    assert shown.asked[-1] == 20 > shown.asked[-2]
+    assert len(shown.fate) == 3
     assert teacher_forcing.signal(20) == shown  # the same draw every time
     assert teacher_forcing.signal(20, seed=1).masked != shown.masked
     assert len(teacher_forcing.signal(2).masked) == 1  # never none
@@ -142,13 +128,19 @@ def test_masked_positions_are_fair():
     assert (share - 0.2).abs().max() < 5 * (0.2 * 0.8 / 2000) ** 0.5
 
 
+def test_four_of_five_selected_tokens_are_hidden():
+    fates = [fate for seed in range(2000) for fate in teacher_forcing.signal(20, seed).fate]
+    for fate, share in (("hidden", 0.8), ("swapped", 0.1), ("kept", 0.1)):
+        error = (share * (1 - share) / len(fates)) ** 0.5
+        assert abs(fates.count(fate) / len(fates) - share) < 5 * error
+
+
 @pytest.mark.parametrize(
     ("call", "least"),
     [
         (lambda d: teacher_forcing.score(d.run([5])), "2 are needed"),
         (lambda d: teacher_forcing.padding(d, [5]), "2 are needed"),
-        (lambda d: teacher_forcing.mask_losses(d, [5]), "2 are needed"),
-        (lambda d: teacher_forcing.exposure(d, [5, 6]), "3 are needed"),
+        (lambda d: teacher_forcing.mistakes(d, [5]), "2 are needed"),
         (lambda d: teacher_forcing.signal(1), "2 are needed"),
     ],
 )
