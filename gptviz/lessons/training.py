@@ -100,7 +100,7 @@ def _beside_the_strip(service: Service) -> list[Question]:
         """The ending's price after true words, the model's own, and equally many of other true texts."""
         decoder, ids = service.encode(text, model)
         count = min(count, max(1, min(len(ids), own_words.LONGEST) - tail_of(ids) - 1))
-        others = [decoder.tokenizer.encode(" " + line)[:count] for line in true_texts()]
+        others = [decoder.tokenizer.encode(" " + line, begin=False)[:count] for line in true_texts()]
         key = ("own words", decoder.name, tuple(ids), count)
         return compared(decoder, service.compute(key, lambda: own_words.compare(decoder, ids, count, others)))
 

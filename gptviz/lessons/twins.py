@@ -103,6 +103,7 @@ def run_of(run: dict[str, Any]) -> dict[str, Any]:
             "loss": twin["loss"],
             "writing_loss": twin["writing_loss"],
             "losses": twin["losses"],
+            "shares": {key: twin[key] for key in ("repeats_input", "says_next", "repeats")},
             "wrote": [sentences(each, run["data"]) for each in wrote],
         }
     return out

@@ -13,6 +13,7 @@ from torch import Tensor
 from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder, Run
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.pieces import opening
 
 IGNORE = -100  # the label that cross_entropy leaves out, PyTorch's default ignore_index
 ROWS = 128  # positions worked on at once in float64: 1,024 rows of 50,257 would take 400 MB each time
@@ -143,7 +144,7 @@ def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
     One pass serves all: no position reads the padding to its right.
     """
     shift(ids)
-    pad = decoder.tokenizer.end_of_text
+    pad = opening(decoder.tokenizer, decoder.shape.vocabulary)
     most = min(most, decoder.shape.context - len(ids))
     row = [*ids, *[pad] * most]
     run = decoder.run(row)

@@ -27,7 +27,7 @@ export function factsOf({ view, asked, more, scene, copier }) {
 /** @param {any} view @param {any} asked @param {any} more @param {any} scene */
 function particular(view, asked, more, scene) {
   if (view.show === "learn") return learning(asked, more, view);
-  if (view.show === "mistakes") return mistake(asked, more);
+  if (view.show === "mistakes") return mistake(asked, more, view);
   if (view.show === "padding") return pads(asked, more, scene.pads);
   if (view.show === "own") return own(more);
   if (view.show === "encoder") return encoder(more);
@@ -54,8 +54,8 @@ function learning(asked, more, view) {
   };
 }
 
-/** @param {any} asked @param {any} more */
-function mistake(asked, more) {
+/** @param {any} asked @param {any} more @param {any} view */
+function mistake(asked, more, view) {
   const out = /** @type {Record<string, any>} */ ({});
   for (const name of ["unshifted", "none", "wrong_way"]) {
     const found = mean(more[name]);
@@ -68,7 +68,9 @@ function mistake(asked, more) {
       (/** @type {number} */ x, /** @type {number} */ i) => x < asked.nats[i],
     ).length;
   }
-  return { ...out, unshifted_harder: out.unshifted_lower ? 0 : 1 };
+  const off = view.mistake === "none";
+  const tells = { off_reads: off && out.none_lower, off_disturbed: off && !out.none_lower };
+  return { ...out, ...tells, unshifted_harder: out.unshifted_lower ? 0 : 1 };
 }
 
 /** @param {any} asked @param {any} more @param {number} count */

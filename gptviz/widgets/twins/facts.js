@@ -42,6 +42,7 @@ function ownFacts(run, now, view) {
     random: view.data === "random",
     name: text(`twins.other_${view.variant}`), // words: twins.other_*
     finished: run.done,
+    ...run.twin.shares,
     below,
     steps: run.steps,
     seconds: run.seconds,

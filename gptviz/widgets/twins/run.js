@@ -19,7 +19,8 @@ export function extend(run, value) {
   for (const kind of KINDS) {
     const [mine, theirs] = [run[kind], value[kind]];
     if (value.done) {
-      Object.assign(mine, { loss: theirs.loss, writing_loss: theirs.writing_loss, losses: theirs.losses });
+      const { loss, writing_loss, losses, shares } = theirs;
+      Object.assign(mine, { loss, writing_loss, losses, shares });
       mine.wrote.push(...theirs.wrote);
     } else {
       mine.losses.push(...theirs.losses);
