@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import attention, inside, mask, next_token, prefix
+from gptviz.lessons import attention, inside, mask, next_token, prefix, training, twins
 
-PAGES: list[ModuleType] = [next_token, inside, attention, mask, prefix]
+PAGES: list[ModuleType] = [next_token, inside, attention, mask, prefix, training, twins]
