@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import next_token
+from gptviz.lessons import kv_cache, next_token
 
-PAGES: list[ModuleType] = [next_token]
+PAGES: list[ModuleType] = [next_token, kv_cache]
