@@ -51,6 +51,7 @@ def against_length(
 
 
 def _line(name: str, x: Sequence[int], y: Sequence[float]) -> go.Scatter:
+    in_bytes = name in ("weights", "cache")
     return go.Scatter(
         x=list(x),
         y=list(y),
@@ -58,6 +59,8 @@ def _line(name: str, x: Sequence[int], y: Sequence[float]) -> go.Scatter:
         mode="lines+markers",
         line={"color": COLOURS[name], "width": 2.5},
         marker={"size": 5, "color": COLOURS[name]},
+        text=[_said(value, in_bytes) for value in y],
+        hovertemplate="%{text}",
     )
 
 
@@ -85,12 +88,13 @@ def _place(x: float, log: bool) -> float:
 
 def _laid_out(figure: go.Figure, x: str, y: str, *, log: bool) -> go.Figure:
     axis: dict[str, Any] = {"gridcolor": GRID, "linecolor": RULE, "zeroline": False, "tickfont": {"color": SOFT}}
+    axis["hoverformat"] = ",d"
     title = {"font": {"size": 13, "color": SOFT}, "standoff": 8}
     lengths = [value for line in figure.data for value in line.x]
     costs = [value for line in figure.data for value in line.y]
     figure.update_layout(
         template=None,
-        margin={"l": 96, "r": 120, "t": 14, "b": 48},
+        margin={"l": 96, "r": 96, "t": 14, "b": 48},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": SANS, "size": 13, "color": INK},
@@ -119,8 +123,8 @@ def _scale(values: Sequence[float], in_bytes: bool, log: bool) -> dict[str, Any]
 
 
 def _said(n: float, in_bytes: bool) -> str:
-    """A round number as a key of the words with its {n}: "@kv_cache.ops_billion|10"."""
+    """A number, three figures of it, as a key of the words with its {n}: "@kv_cache.ops_billion|10"."""
     for size, unit, name in UNITS:
         if n >= size and (in_bytes or size >= 1e6):
-            return f"@numbers.unit_{unit}|{n / size:g}" if in_bytes else f"@kv_cache.ops_{name}|{n / size:g}"
+            return f"@numbers.unit_{unit}|{n / size:.4g}" if in_bytes else f"@kv_cache.ops_{name}|{n / size:.4g}"
     return f"@numbers.unit_B|{n:g}" if in_bytes else f"{n:,.0f}"

@@ -351,6 +351,7 @@ def to_the_edge(decoder: Decoder, ids: list[int]) -> dict[str, Any]:
         "moved": shifted.moved,
         "typical": shifted.typical,
         "sample": shifted.sample,
+        "layer": shifted.layer,
         "learned": cache_memory.learned_positions(decoder),
     }
 

@@ -69,20 +69,24 @@ def begin(decoder: Decoder, ids: Sequence[int], left: int, asked: int) -> Edge:
 class Shifted:
     """What dropping the first token does to K and V of the others: the largest |Δ|, and their median |entry|.
 
-    `sample` is the last token's key in one head of the middle layer, before and after: [2, d_k].
+    `sample` is the last token's key, before and after, in the layer and head where it turns most: [2, d_k].
     """
 
     moved: float
     typical: float
+    layer: int
     sample: Tensor
 
 
 def shifted(decoder: Decoder, ids: Sequence[int]) -> Shifted:
     """Read the text, then again without its first token, and compare what a cache would hold."""
     before, after = all_rows(decoder, ids), all_rows(decoder, ids[1:])
-    middle = len(before) // 2
+    last = torch.stack([torch.stack([a[0, :, -1], b[0, :, -1]]) for a, b in zip(before, after, strict=True)])
+    turned = (last[:, 0] - last[:, 1]).norm(dim=-1) / last[:, 0].norm(dim=-1).clamp_min(1e-12)  # [L, h_kv]
+    layer, head = divmod(int(turned.argmax()), turned.shape[1])
     return Shifted(
         moved=max(float((a[:, :, 1:] - b).abs().max()) for a, b in zip(before, after, strict=True)),
         typical=float(torch.cat([rows.flatten() for rows in before]).abs().median()),
-        sample=torch.stack([before[middle][0, 0, -1], after[middle][0, 0, -1]]),
+        layer=layer,
+        sample=last[layer, :, head],
     )

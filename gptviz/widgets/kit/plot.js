@@ -14,6 +14,7 @@ const TOKENS = {
   "#b9420b": "--warn",
 };
 const SETTINGS = { displaylogo: false, displayModeBar: false, scrollZoom: false, responsive: false };
+const NARROW = 480; // px
 /** @type {Promise<any> | null} */
 let library = null;
 /** @type {Map<HTMLElement, any>} */
@@ -43,10 +44,19 @@ export async function plot(node, figure) {
   const unit = Number(getComputedStyle(node).getPropertyValue("--u")) || 1;
   Object.assign(layout, { width: node.clientWidth, height: node.clientHeight, autosize: false });
   layout.font = { ...layout.font, size: layout.font.size * unit };
+  if (node.clientWidth < NARROW) thin(layout);
   await Plotly.react(node, data, layout, SETTINGS);
 }
 
 onTheme(() => drawn.forEach((figure, node) => node.isConnected && plot(node, figure)));
+
+/** Fewer names and less margin where there is little room. @param {any} layout */
+function thin(layout) {
+  layout.margin = { ...layout.margin, l: 74, r: 74 };
+  const axis = layout.xaxis;
+  axis.tickangle = 0;
+  if (axis.ticktext) axis.ticktext = axis.ticktext.map((/** @type {string} */ t, /** @type {number} */ i) => (i % 2 ? "" : t));
+}
 
 /**
  * Tokens for colours, words for their keys: "@key" or "@key|n".

@@ -31,7 +31,7 @@ export class End {
     fill(this.rows, el("h3", null, ...phrase("kv_cache.cropping_title", { n: d.context })), ...this.bars(d));
     const names = [text("kv_cache.place_was", { n: d.context - 1 }), text("kv_cache.place_now", { n: d.context - 2 })];
     const token = d.written[d.fits - 1];
-    fill(this.moved, el("h3", null, ...phrase("kv_cache.moved_title", { token })), ...vectors(d.sample, names, this.root.clientWidth));
+    fill(this.moved, el("h3", null, ...phrase("kv_cache.moved_title", { token, layer: d.layer })), ...vectors(d.sample, names, this.root.clientWidth));
     fill(this.note, ...phrase(d.own ? "kv_cache.end_own" : "kv_cache.end_other", { ...d }));
     this.speak();
   }
@@ -53,7 +53,7 @@ export class End {
   bars(d) {
     const most = Math.max(...d.positions);
     return d.written.map((/** @type {string} */ token, /** @type {number} */ i) => {
-      const beyond = i >= d.fits;
+      const beyond = i >= d.fits && d.positions[i] > 1;
       return el("div", { class: `gv-croprow${beyond ? " gv-is-beyond" : ""}` },
         el("span", null, text("kv_cache.crop_token", { n: i + 1 }), " ", el("code", { class: "gv-token" }, token)),
         el("span", { class: "gv-rail" }, el("i", { style: { width: `${Math.max(0.4, (100 * d.positions[i]) / most)}%` } })),

@@ -138,6 +138,6 @@ function labels(c, /** @type {any} */ at, /** @type {Lane} */ lane, /** @type {n
     if (!last && lane.upto - 1 - row < every && every > 1) continue;
     c.fillStyle = css(last ? "--ink" : "--soft");
     c.font = `${last ? 500 : 400} ${size}px ${getComputedStyle(document.body).getPropertyValue("--mono")}`;
-    c.fillText(lane.names[row].slice(0, 13), at.x(lane.prompt + row - 1) + at.width + 4, (row + 0.5) * at.height);
+    c.fillText(lane.names[row].slice(0, 13), at.x(lane.prompt + row - 1) + at.width + 4, Math.max(size / 2 + 1, (row + 0.5) * at.height));
   }
 }

@@ -6,7 +6,7 @@ import { phrase, text } from "../kit/words.js";
 import { vectors } from "./vectors.js";
 
 const ENDINGS = ["whole", "edited", "cut"];
-const WIDEST = 64; // px of a column at unit 1
+const WIDEST = 96; // px of a column at unit 1
 const NARROWEST = 20; // below it a column has no name of its own
 
 /** Layers × tokens: how far keys and values moved when the ending changed; a press on a token moves the cut. */
