@@ -1,0 +1,61 @@
+// The same decoder written twice, side by side, and how far both are from the library's model on the same weights.
+import { el, fill, segment } from "../kit/dom.js";
+import { text } from "../kit/words.js";
+
+const WORDS = /(#.*$|"""[\s\S]*?"""|"[^"]*"|\b(?:class|def|return|self|super|for|in|if|else|not|and|or|import|from|raise|with|None|True|False|lambda)\b)/gm;
+const KINDS = ["short", "long"];
+
+export class Code {
+  /** @param {any} app */
+  constructor(app) {
+    this.app = app;
+    this.blocks = KINDS.map(() => el("pre", { class: "gv-code", tabindex: "0" }));
+    // words: reference.code_short reference.code_long
+    const columns = KINDS.map((kind, i) => {
+      this.blocks[i].setAttribute("aria-label", text(`reference.code_${kind}`));
+      return el("section", { class: `gv-col gv-col-${kind}` }, el("h2", null, text(`reference.code_${kind}`)), this.blocks[i]);
+    });
+    const names = /** @type {[string, string][]} */ (KINDS.map((kind) => [kind, text(`reference.code_${kind}`)]));
+    this.which = segment(text("reference.code_which"), names, (kind) => this.pick(kind));
+    this.root = el("div", { class: "gv-section gv-codes" }, el("div", { class: "gv-bar gv-onphone" }, this.which.box), el("div", { class: "gv-cols" }, ...columns));
+    this.pick("short");
+  }
+
+  /** On a phone one at a time. @param {string} kind */
+  pick(kind) {
+    this.root.dataset.kind = kind;
+    this.which.set(kind);
+  }
+
+  async show(/** @type {any} */ view) {
+    const code = await view.ask("ref_code", {});
+    if (!view.current()) return;
+    KINDS.forEach((kind, i) => fill(this.blocks[i], ...coloured(code[kind])));
+    if (!this.equal) this.app.parts.stage.say("reference.say_code", {});
+    const found = await view.ask("ref_equal", { text: view.text, model: view.model });
+    if (!view.current()) return;
+    this.equal = found;
+    const facts = { ...found, same: found.same_choices };
+    this.app.facts(facts);
+    this.app.parts.stage.say(found.same_choices ? "reference.say_equal" : "reference.say_unequal", facts);
+  }
+
+  table() {
+    const e = this.equal;
+    if (!e) return null;
+    const rows = ["short_library", "long_library", "short_long"].map((k) => [text(`reference.table_${k}`), e[k]]); // words: reference.table_*
+    return { head: [text("reference.table_pair"), text("reference.table_delta")], rows };
+  }
+}
+
+/** Comments, strings and keywords in their own colours. @param {string} code */
+function coloured(code) {
+  const out = [];
+  let at = 0;
+  for (const match of code.matchAll(WORDS)) {
+    const quiet = match[0][0] === "#" || match[0].startsWith('"');
+    out.push(code.slice(at, match.index), el("span", { class: quiet ? "gv-c" : "gv-kw" }, match[0]));
+    at = match.index + match[0].length;
+  }
+  return [...out, code.slice(at)];
+}
