@@ -1,7 +1,7 @@
 // Why may they be kept? Keys and values of all layers for one beginning with three endings.
 import { css, label, mix } from "../kit/colour.js";
 import { canvas, el, fill, segment } from "../kit/dom.js";
-import { delta, number, whole } from "../kit/numbers.js";
+import { decimal, delta, number, whole } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
 import { vectors } from "./vectors.js";
 
@@ -164,7 +164,7 @@ export class Rows {
     const stays = largest(edited, 0, keep);
     const after = largest(edited, keep, tokens.length);
     const alone = largest(cut, 0, keep);
-    return { keep, tokens: tokens.length, stays, after, alone, numbers, tolerance, dtype, layers: edited.shape[0], edited: this.view.change === "edited", rounded: alone > 0, same: Math.max(stays, alone) <= tolerance, last: tokens[keep - 1] };
+    return { keep, tokens: tokens.length, stays, after, alone, numbers, tolerance, dtype, layers: edited.shape[0], edited: this.view.change === "edited", rounded: alone > 0, apart: bound(alone), same: Math.max(stays, alone) <= tolerance, last: tokens[keep - 1] };
   }
 
   speak() {
@@ -186,7 +186,7 @@ export class Rows {
     const moved = this.moved(layer, this.start + column);
     const token = this.data.tokens[this.start + column];
     const key = moved === null ? "none" : moved === 0 ? "zero" : moved <= this.data.tolerance ? "rounding" : "moved";
-    this.app.parts.stage.point(phrase(`kv_cache.row_${key}`, { layer, token, moved: moved ?? 0, typical: this.data.typical })); // words: kv_cache.row_none kv_cache.row_zero kv_cache.row_rounding kv_cache.row_moved
+    this.app.parts.stage.point(phrase(`kv_cache.row_${key}`, { layer, token, moved: moved ?? 0, apart: bound(moved ?? 0), typical: this.data.typical })); // words: kv_cache.row_none kv_cache.row_zero kv_cache.row_rounding kv_cache.row_moved
   }
 
   table() {
@@ -197,6 +197,12 @@ export class Rows {
     const rows = tokens.map((/** @type {string} */ name, /** @type {number} */ j) => [`${whole(j)} ${name}`, ...Array.from({ length: layers }, (_, l) => said(this.moved(l, j)))]);
     return { head, rows };
   }
+}
+
+/** The power of ten that a small difference stays below, in full: 0.0001. @param {number} x */
+function bound(x) {
+  const digits = x > 0 ? Math.max(0, -Math.ceil(Math.log10(x))) : 0;
+  return x > 0 ? decimal(10 ** -digits, digits) : "0";
 }
 
 /** @param {number | null} moved */

@@ -1,5 +1,6 @@
 // The same decoder written twice, side by side, and how far both are from the library's model on the same weights.
 import { el, fill, segment } from "../kit/dom.js";
+import { decimal } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
 
 const WORDS = /(#.*$|"""[\s\S]*?"""|"[^"]*"|\b(?:class|def|return|self|super|for|in|if|else|not|and|or|import|from|raise|with|None|True|False|lambda)\b)/gm;
@@ -30,12 +31,12 @@ export class Code {
   async show(/** @type {any} */ view) {
     const code = await view.ask("ref_code", {});
     if (!view.current()) return;
-    KINDS.forEach((kind, i) => fill(this.blocks[i], ...coloured(code[kind])));
+    KINDS.forEach((kind, i) => fill(this.blocks[i], ...lines(coloured(code[kind]))));
     if (!this.equal) this.app.parts.stage.say("reference.say_code", {});
     const found = await view.ask("ref_equal", { text: view.text, model: view.model });
     if (!view.current()) return;
     this.equal = found;
-    const facts = { ...found, same: found.same_choices };
+    const facts = { ...found, same: found.same_choices, apart: bound(Math.max(found.short_library, found.long_library)) };
     this.app.facts(facts);
     this.app.parts.stage.say(found.same_choices ? "reference.say_equal" : "reference.say_unequal", facts);
   }
@@ -48,14 +49,38 @@ export class Code {
   }
 }
 
-/** Comments, strings and keywords in their own colours. @param {string} code */
+/** The power of ten that a small difference stays below, in full: 0.0001. @param {number} x */
+function bound(x) {
+  const digits = x > 0 ? Math.max(0, -Math.ceil(Math.log10(x))) : 0;
+  return x > 0 ? decimal(10 ** -digits, digits) : "0";
+}
+
+/** Comments, strings and keywords with their kind. @param {string} code @returns {[string, string][]} */
 function coloured(code) {
+  /** @type {[string, string][]} */
   const out = [];
   let at = 0;
   for (const match of code.matchAll(WORDS)) {
     const quiet = match[0][0] === "#" || match[0].startsWith('"');
-    out.push(code.slice(at, match.index), el("span", { class: quiet ? "gv-c" : "gv-kw" }, match[0]));
+    out.push([code.slice(at, match.index), ""], [match[0], quiet ? "gv-c" : "gv-kw"]);
     at = match.index + match[0].length;
   }
-  return [...out, code.slice(at)];
+  return [...out, [code.slice(at), ""]];
+}
+
+/** One element a line; what does not fit goes on below, further in than its line began. @param {[string, string][]} parts */
+function lines(parts) {
+  /** @type {any[][]} */
+  const rows = [[]];
+  for (const [words, kind] of parts) {
+    words.split("\n").forEach((piece, i) => {
+      if (i) rows.push([]);
+      if (piece) rows[rows.length - 1].push(kind ? el("span", { class: kind }, piece) : piece);
+    });
+  }
+  return rows.map((row) => {
+    const words = row.map((part) => part.textContent ?? part).join("");
+    const indent = `${words.length - words.trimStart().length + 2}ch`;
+    return el("div", { style: { "padding-left": indent, "text-indent": `-${indent}` } }, ...row, row.length ? null : "\n");
+  });
 }

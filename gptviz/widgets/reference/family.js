@@ -22,7 +22,7 @@ export class Family {
     );
     fill(this.box, el("table", { class: "gv-family" }, el("thead", null, el("tr", null, ...head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", null, ...body)));
     const [first, last] = [this.models[0], this.models[this.models.length - 1]];
-    this.app.parts.stage.say("reference.say_family", { first: first.year, last: last.year });
+    this.app.parts.stage.say("reference.say_family", { first: String(first.year), last: String(last.year) });
   }
 
   /** @param {string} row @param {string} cell @param {number} k */

@@ -21,7 +21,9 @@ export class Quiz {
       this.right.clear();
       fill(this.list, ...items.map((/** @type {any} */ item) => (item.options ? this.choice(item) : this.figure(item))));
     }
+    this.app.facts({ model: view.model });
     this.speak();
+    this.app.parts.steps.prose();
   }
 
   /** @param {any} item @param {...Node} inside */

@@ -35,7 +35,8 @@ export class Server {
     const live = figures ? FIGURES.map((key) => line(text(`reference.figure_${key}`), bytes(figures[key]), figures[key] / figures.total)) : [];
     const weights = parameters * element;
     const counted = [line(text("reference.figure_weights", { n: parameters, element }), bytes(weights), figures ? weights / figures.total : 0), line(text("reference.figure_token"), bytes(per_token), 0)];
-    const note = figures ? phrase("reference.card_live", { device: found.device }) : phrase("reference.card_none", { device: found.device });
+    const device = found.device === "cpu" ? text("reference.the_cpu") : found.device;
+    const note = figures ? phrase("reference.card_live", { device }) : phrase("reference.card_none", { device });
     fill(this.figures, ...live, el("h3", null, text("reference.counted_title", { model: found.model })), ...counted, el("p", { class: "gv-small" }, ...note));
     this.app.facts({ card: Boolean(figures), device: found.device });
     this.app.parts.stage.say(figures ? "reference.say_card" : "reference.say_no_card", { ...found, ...figures, weights });
