@@ -3,14 +3,15 @@
 
 PY := .venv/bin/python
 .DELETE_ON_ERROR:
-.PHONY: help run test check format clean
+.PHONY: help run test check families format clean
 
 help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
 	@echo "make test      lint, types, import rules and all tests; ARGS goes to pytest, as in  make test ARGS='-k mask'"
 	@echo "make check     the same without the tests"
-	@echo "make format    let ruff format and mend"
-	@echo "make clean     remove .venv and the caches"
+	@echo "make families  what is shown exactly, what is refused and why: families of decoders, vocabularies, damaged folders"
+	@echo "make format    let ruff, ESLint and Prettier format and mend"
+	@echo "make clean     remove .venv, node_modules and the caches"
 	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
 
 run: .venv/.app
@@ -21,16 +22,21 @@ check: .venv/.dev
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	.venv/bin/lint-imports --no-logo
+	@sh tools/node.sh
 
 test: check
 	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
 
+families: .venv/.dev
+	@$(PY) -m tests.odd
+
 format: .venv/.dev
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	@sh tools/node.sh mend
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 # Each stamp is touched only after its step went through, so that an interrupted one is done again.
 .venv/.made:

@@ -16,8 +16,9 @@ from gptviz.lessons.questions import Question, register
 from gptviz.service import Service
 from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
+from gptviz.web.document import Document
 from gptviz.web.static import Files
-from gptviz.widgets import BOOT, WIDGETS, fonts, scripts, style
+from gptviz.widgets import WIDGETS, fonts, scripts, style
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 MAX_BODY = 4_000_000  # bytes of one request; below it a prompt that is too long is answered with its own sentence
@@ -38,10 +39,9 @@ class App:
 
 
 def build(service: Service) -> App:
-    """The whole app: endpoints for programs, one component as the place where the page draws itself."""
+    """The whole app: endpoints for programs, beside what the page asks for itself."""
     questions = [*frame.questions(service), *(q for page in PAGES for q in page.questions(service))]
     with gr.Blocks(title="gptviz", analytics_enabled=False) as demo:
-        gr.HTML('<div class="gv-host"></div>', js_on_load=BOOT, apply_default_css=False, elem_classes="gv-page")
         for question in questions:
             if question.public:
                 register(question)
@@ -68,7 +68,6 @@ def static_files() -> Files:
 def launch_options(app: App) -> dict[str, Any]:
     """What `launch()` needs so that the page looks right, asks no other host for anything, and stays bounded."""
     return {
-        "head": _head(app.files),
         "theme": gr.themes.Base(font=gr.themes.Font("Plex Sans"), font_mono=gr.themes.Font("Plex Mono")),
         "footer_links": ["api", "settings"],
         "run_history": False,  # it would keep prompts in the browser of a shared computer
@@ -78,7 +77,7 @@ def launch_options(app: App) -> dict[str, Any]:
         "strict_cors": True,
         "state_session_capacity": SESSIONS,
         "app_kwargs": {
-            "middleware": [Middleware(BodyLimit, limit=MAX_BODY)],
+            "middleware": [Middleware(BodyLimit, limit=MAX_BODY), Middleware(Document, head=_head(app.files))],
             "routes": [app.files.route(), Asked(app.questions).route()],
         },
     }

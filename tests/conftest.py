@@ -8,8 +8,11 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
+from gptviz import words
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
+
+words.strict = True  # a missing text or value raises
 
 ROOT = Path(__file__).parent.parent
 VOCABULARY = 50257

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,13 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from gptviz.decoder import masks
 from gptviz.decoder.errors import UserError
 
 NAME = "gptviz"
 DIRECTIONS = ("causal", "none", "wrong_way")
 Observer = Callable[[int, Tensor, Tensor], None]
+Witness = Callable[[nn.Module, int, dict[str, Any], Tensor], None]
 
 
 @dataclass(frozen=True)
@@ -48,29 +51,38 @@ CAUSAL = MaskRule()
 
 @dataclass(frozen=True)
 class Inputs:
-    """What one layer's attention was given: query [h, T, d_k], key and value [h_kv, T, d_k], and its scaling."""
+    """What one layer's attention was given: query [h, T, d_k], key [h_kv, T, d_k] and value [h_kv, T, d_v], its
+    scaling, which key each query may read [T, T], and the bound of its scores where the family has one."""
 
     query: Tensor
     key: Tensor
     value: Tensor
     scaling: float
+    seen: Tensor
+    softcap: float | None = None
 
 
-def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu", window: int | None = None) -> Tensor:
-    """Which key each query may read: bool [Tq, Tk].
+def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu") -> Tensor:
+    """Which key each query may read where nothing narrows the layer: bool [Tq, Tk].
 
     The last query is the last key (bottom-right alignment), so that one cached query sees every earlier key.
-    `window` narrows the pattern to the nearest keys, for models with sliding-window layers.
     """
     query = torch.arange(Tk - Tq, Tk, device=device)[:, None]  # [Tq, 1]
     key = torch.arange(Tk, device=device)[None, :]  # [1, Tk]
     if pattern == "causal":
-        seen = key <= query  # [Tq, Tk]
-    elif pattern == "wrong_way":
-        seen = key >= query
-    else:
-        seen = torch.ones(Tq, Tk, dtype=torch.bool, device=device)
-    return seen if window is None else seen & ((query - key).abs() < window)
+        return key <= query  # [Tq, Tk]
+    if pattern == "wrong_way":
+        return key >= query
+    return torch.ones(Tq, Tk, dtype=torch.bool, device=device)
+
+
+def turned(mask: Tensor, pattern: str) -> Tensor:
+    """The library's causal mask [..., T, T] under another pattern, whatever narrows it kept.
+
+    Opened, a layer reads as far ahead as it reads back: the mask and its mirror. A sliding window stays a window.
+    """
+    mirror = mask.transpose(-2, -1)
+    return mask if pattern == "causal" else mirror if pattern == "wrong_way" else mask | mirror
 
 
 class Lens:
@@ -87,6 +99,7 @@ class Lens:
         lengths: Tensor | None = None,
         residual: bool = False,
         inputs: Iterable[int] = (),
+        witness: Witness | None = None,
     ) -> None:
         self.rule = rule
         self.observe = observe
@@ -94,85 +107,162 @@ class Lens:
         self.lengths = lengths  # [B], only where rows are padded on the right
         self.residual: list[Tensor] | None = [] if residual else None  # L + 1 tensors [B, T, d]
         self.inputs: dict[int, Inputs | None] = dict.fromkeys(inputs)  # filled for the layers asked for
-        self.visited: set[int] = set()
+        self.witness = witness  # told what a watched layer was given and what it gave, for the check at loading
+        self.visited: dict[int, Visit] = {}
+        self.seen: dict[int, Tensor] = {}  # of the watched layers: which key each query read, bool [T, T]
+        self._first: dict[int, Tensor] = {}
+        self._made: dict[tuple[Any, ...], tuple[Tensor | None, Tensor]] = {}  # layers with one mask share it
 
     def watches(self, layer: int) -> bool:
         """True when the scores and weights of this layer are wanted."""
         return self.observe is not None and (self.observed is None or layer in self.observed)
 
-    def mask(self, layer: int, Tq: int, Tk: int, device: torch.device, window: int | None) -> Tensor:
-        """What each query may read in this layer: bool [1, 1, Tq, Tk], or [B, 1, Tq, Tk] with padded rows."""
-        seen = allowed(self.rule.pattern(layer), Tq, Tk, device, window)[None, None]  # [1, 1, Tq, Tk]
+    def first_of(self, seen: Tensor) -> Tensor:
+        """The mask [T, T] of the first row; one tensor for all layers that share a mask."""
+        return self._first.setdefault(id(seen), seen[0, 0])
+
+    def mask(self, layer: int, given: Tensor | None, is_causal: bool, Tq: int, Tk: int, device: torch.device) -> Tensor:
+        """What each query reads in this layer, bool [1 or B, 1, Tq, Tk]; `given` is the library's own mask, if any."""
+        pattern = self.rule.pattern(layer)
+        key = (id(given), pattern, is_causal, Tk)
+        if key not in self._made:  # the mask is kept with its result, so that its id stays its own
+            self._made[key] = given, self._mask(pattern, given, is_causal, Tq, Tk, device)
+        return self._made[key][1]
+
+    def _mask(
+        self, pattern: str, given: Tensor | None, is_causal: bool, Tq: int, Tk: int, device: torch.device
+    ) -> Tensor:
+        if given is None or Tq != Tk:
+            whole = "none" if pattern == "causal" and not is_causal and Tq > 1 else pattern
+            seen = allowed(whole, Tq, Tk, device)[None, None]  # [1, 1, Tq, Tk]
+            seen = seen if given is None or pattern != "causal" else given
+        else:
+            seen = turned(given, pattern)  # [1 or B, 1, T, T]
         if self.lengths is None:
             return seen
-        key = torch.arange(Tk, device=device)
-        real = key < self.lengths[:, None]  # [B, Tk]
+        position = torch.arange(Tk, device=device)
+        real = position < self.lengths[:, None]  # [B, Tk]
         # A padded query reads itself only: an empty row would be NaN, and 0 * NaN would reach the real rows.
-        itself = (key[None, :] == torch.arange(Tk - Tq, Tk, device=device)[:, None])[None, None]  # [1, 1, Tq, Tk]
+        itself = (position[None, :] == torch.arange(Tk - Tq, Tk, device=device)[:, None])[None, None]  # [1, 1, Tq, Tk]
         padded_query = ~real[:, Tk - Tq :]  # [B, Tq]
         return (seen & real[:, None, None, :]) | (itself & padded_query[:, None, :, None])  # [B, 1, Tq, Tk]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a layer's attention was called with: sizes from its tensors, the library's mask, and how often."""
+
+    heads: int
+    kv_heads: int
+    key_width: int
+    value_width: int
+    mask: Tensor | None
+    calls: int = 1
 
 
 def attention(
     module: nn.Module,
     query: Tensor,  # [B, h, Tq, d_k]
     key: Tensor,  # [B, h_kv, Tk, d_k]
-    value: Tensor,  # [B, h_kv, Tk, d_k]
+    value: Tensor,  # [B, h_kv, Tk, d_v]
     attention_mask: Tensor | None,
     scaling: float | None = None,
     lens: Lens | None = None,
-    sliding_window: int | None = None,
     softcap: float | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Attention as every transformers decoder calls it; returns ([B, Tq, h, d_k], None).
+    """Attention as every transformers decoder calls it; returns ([B, Tq, h, d_v], None).
 
-    With nothing to show it is the library's own scaled_dot_product_attention, bit for bit. A watched layer goes
-    through scores, mask and softmax in plain sight, in float32.
+    `attention_mask` is the library's own, made by its `sdpa_mask`: None where a plain triangle says the same. With
+    nothing to show this is the library's own function, bit for bit. A watched layer goes through scores, mask and
+    softmax in plain sight, in float32.
     """
     lens = Lens() if lens is None else lens
     layer = int(getattr(module, "layer_idx", 0))
-    lens.visited.add(layer)
+    _note(lens, layer, query, key, value, attention_mask)
     Tq, Tk = query.shape[-2], key.shape[-2]
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    window = sliding_window if sliding_window is not None and sliding_window < Tk else None
+    is_causal = kwargs.get("is_causal")
+    is_causal = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
+
+    def seen() -> Tensor:
+        return lens.mask(layer, attention_mask, is_causal, Tq, Tk, query.device)  # [1 or B, 1, Tq, Tk]
+
     if layer in lens.inputs:
-        lens.inputs[layer] = Inputs(query[0], key[0], value[0], scaling)
-    if not lens.watches(layer) and softcap is None:
-        mask, is_causal = _library_mask(lens, layer, Tq, Tk, query.device, window)
-        dropout = kwargs.get("dropout", 0.0)
-        output, _ = sdpa_attention_forward(
-            module, query, key, value, mask, dropout=dropout, scaling=scaling, is_causal=is_causal
-        )
+        lens.inputs[layer] = Inputs(query[0], key[0], value[0], scaling, seen()[0, 0], softcap)
+    if lens.watches(layer):
+        output = _watched(lens, layer, query, key, value, seen(), scaling, softcap)
+        if lens.witness is not None:
+            given = {"query": query, "key": key, "value": value, "seen": seen(), "scaling": scaling, "softcap": softcap}
+            lens.witness(module, layer, {**kwargs, **given}, output)
         return output, None
+    plain = lens.lengths is None and lens.rule.pattern(layer) == "causal"
+    mask = attention_mask if plain else _open_mask(lens, layer, attention_mask, seen)
+    opened = not plain and mask is None
+    dropout = kwargs.get("dropout", 0.0)
+    if softcap is not None:  # the library's fast function knows no bound: it goes through its plain one
+        return plain_attention(module)(
+            module, query, key, value, additive(seen(), query), scaling=scaling, dropout=dropout, softcap=softcap
+        )[0], None
+    output, _ = sdpa_attention_forward(
+        module, query, key, value, mask, dropout=dropout, scaling=scaling, is_causal=False if opened else is_causal
+    )
+    return output, None
+
+
+def _watched(
+    lens: Lens,
+    layer: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    seen: Tensor,
+    scaling: float,
+    softcap: float | None,
+) -> Tensor:
+    """Scores, mask, softmax and weighted sum in float32, shown to the observer: [B, Tq, h, d_v].
+
+    The product of queries and keys is made in float32 too: in 16 bits a score may be infinite where the fused
+    function, which never writes it down, is finite.
+    """
     groups = query.shape[1] // key.shape[1]
     if groups > 1:  # grouped-query heads: each key/value head serves `groups` query heads
         key = key.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
-        value = value.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
-    scores = (query @ key.transpose(-2, -1)).float() * scaling  # [B, h, Tq, Tk]
+        value = value.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_v]
+    scores = (query.float() @ key.float().transpose(-2, -1)) * scaling  # [B, h, Tq, Tk]
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
-    seen = lens.mask(layer, Tq, Tk, query.device, window)  # [1 or B, 1, Tq, Tk]
     weights = scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)  # [B, h, Tq, Tk]
-    if lens.watches(layer) and lens.observe is not None:
+    lens.seen[layer] = lens.first_of(seen)
+    if lens.observe is not None:
         lens.observe(layer, scores, weights)
-    return (weights.to(value.dtype) @ value).transpose(1, 2).contiguous(), None  # [B, Tq, h, d_k]
+    return (weights @ value.float()).to(value.dtype).transpose(1, 2).contiguous()
 
 
-def _library_mask(
-    lens: Lens, layer: int, Tq: int, Tk: int, device: torch.device, window: int | None
-) -> tuple[Tensor | None, bool]:
-    """The mask as the library's function wants it: none at all where `is_causal` or its absence says the same."""
-    if lens.lengths is None and window is None:
-        pattern = lens.rule.pattern(layer)
-        # `is_causal` aligns top-left: right for a whole prompt, wrong for a chunk that continues a cache.
-        if pattern == "none" or (pattern == "causal" and (Tq == Tk or Tq == 1)):
-            return None, pattern == "causal" and Tq == Tk
-    return lens.mask(layer, Tq, Tk, device, window), False
+def _open_mask(lens: Lens, layer: int, given: Tensor | None, seen: Callable[[], Tensor]) -> Tensor | None:
+    """The mask of an opened layer or of padded rows as the library's function wants it: None where all is read."""
+    everything = lens.lengths is None and given is None and lens.rule.pattern(layer) == "none"
+    return None if everything else seen()
+
+
+def additive(seen: Tensor, like: Tensor) -> Tensor:
+    """A bool mask as the library's plain function wants it: 0 and the least number of the format."""
+    return torch.zeros((), dtype=like.dtype, device=like.device).where(seen, torch.finfo(like.dtype).min)
+
+
+def plain_attention(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The library's plain attention as this module's family writes it: (output, weights). AttributeError for none."""
+    found: Callable[..., tuple[Tensor, Tensor]] = sys.modules[type(module).__module__].eager_attention_forward
+    return found
+
+
+def _note(lens: Lens, layer: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    before = lens.visited.get(layer)
+    sizes = (query.shape[1], key.shape[1], key.shape[-1], value.shape[-1])
+    lens.visited[layer] = Visit(*sizes, mask, 1 if before is None else before.calls + 1)
 
 
 def register() -> None:
     """Make the function known to transformers as `attn_implementation="gptviz"`; calling it twice does no harm."""
     AttentionInterface.register(NAME, attention)
-    # The whole mask is ours: the library builds none.
-    AttentionMaskInterface.register(NAME, lambda *args, **kwargs: None)
+    AttentionMaskInterface.register(NAME, masks.library_mask)

@@ -6,57 +6,26 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrainedModel
+from transformers import DynamicCache, PreTrainedModel
 
 from gptviz.decoder import attention
-from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
+from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.fast_pass import Written, find
+from gptviz.decoder.loading import load_model, load_tokenizer, reason
 from gptviz.decoder.probe import final_norm, find_layers, verify
+from gptviz.decoder.run import LayerAttention, Run, Step
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 
 PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
-
-
-@dataclass
-class LayerAttention:
-    """One layer's attention, [h, T, T] each, float32: scores before the mask, weights after mask and softmax."""
-
-    scores: Tensor
-    weights: Tensor
-
-
-@dataclass
-class Run:
-    """What one forward pass gave: logits [T, V] in float32 (or [1, V]), and what was asked to be kept."""
-
-    ids: list[int]
-    logits: Tensor
-    rule: MaskRule = CAUSAL
-    residual: Tensor | None = None  # [L+1, T, d]: after the embedding and after each block, before the final norm
-    attention: dict[int, LayerAttention] = field(default_factory=dict)
-    inputs: dict[int, Inputs] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One generated token: its id, the logits [V] it was chosen from, and what the step cost."""
-
-    index: int
-    id: int
-    logits: Tensor | None
-    positions: int  # token positions run through the model in this step
-    seconds: float
-    cache_bytes: int
 
 
 class Decoder:
@@ -69,8 +38,8 @@ class Decoder:
         attention.register()
         self.model, self.tokenizer, self.name, self.source = model.eval(), tokenizer, name, source
         self.layers = find_layers(model)
-        verify(model, self.layers)
-        self.shape = shape_of(model)
+        self.facts = verify(model, self.layers)
+        self.shape = shape_of(model, self.facts)
         self.norm = final_norm(model, self.layers)
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
@@ -89,16 +58,16 @@ class Decoder:
         target, kind = pick_device(device), pick_dtype(dtype)
         if kind is torch.float32:  # a TF32 product keeps 10 bits: enough to break every equality shown here
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        folder = Path(folder)
+        name = name or folder.name
+        model, tokenizer = load_model(folder, name, kind), load_tokenizer(folder, name)
         try:
-            config = AutoConfig.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(
-                folder, config=config, dtype=kind, local_files_only=True, use_safetensors=True
-            )
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"{name or folder} could not be loaded: {_first_line(error)}") from error
-        tokenizer = Tokenizer.from_folder(Path(folder))
-        model.to(target)  # type: ignore[arg-type]  # its decorator hides nn.Module.to's signature
-        return cls(model, tokenizer, name=name or Path(folder).name, source=source)
+            model.to(target)  # type: ignore[arg-type]  # its decorator hides nn.Module.to's signature
+            return cls(model, tokenizer, name=name, source=source)
+        except UserError:
+            raise
+        except Exception as error:  # whatever a model the library can build does when it is first run
+            raise UserError(f"{name} was loaded and cannot be run: {reason(error)}.") from error
 
     @classmethod
     def from_model(
@@ -140,12 +109,12 @@ class Decoder:
         each) sees every layer in turn and keeps nothing, which is what a long prompt needs. UserError on bad ids.
         """
         ids = self.check_ids(ids)
-        kept: dict[int, LayerAttention] = {}
+        kept: dict[int, tuple[Tensor, Tensor]] = {}
         wanted = {self.check_layer(layer) for layer in capture}
 
         def look(layer: int, scores: Tensor, weights: Tensor) -> None:
             if layer in wanted:
-                kept[layer] = LayerAttention(scores[0].cpu(), weights[0].cpu())
+                kept[layer] = scores[0].cpu(), weights[0].cpu()
             if observe is not None:
                 observe(layer, scores[0], weights[0])
 
@@ -154,7 +123,9 @@ class Decoder:
         logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
         given = {layer: found for layer, found in lens.inputs.items() if found is not None}
-        return Run(ids, logits, rule, stream, kept, given)
+        seen = _on_cpu(lens.seen)
+        shown = {layer: LayerAttention(*found, seen[layer]) for layer, found in kept.items()}
+        return Run(ids, logits, rule, stream, shown, seen, given)
 
     @torch.inference_mode()
     def batch(
@@ -342,5 +313,7 @@ def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, A
     lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0][:200]
+def _on_cpu(masks: dict[int, Tensor]) -> dict[int, Tensor]:
+    """The masks on the CPU, one tensor for all layers that share one."""
+    moved = {id(mask): mask.cpu() for mask in masks.values()}
+    return {layer: moved[id(mask)] for layer, mask in masks.items()}

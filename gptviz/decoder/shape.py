@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from transformers import PreTrainedModel
 
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.probe import LayerFacts
 
 
 @dataclass(frozen=True)
@@ -25,21 +27,24 @@ class Shape:
     tied: bool
 
 
-def shape_of(loaded: PreTrainedModel) -> Shape:
-    """The sizes of a loaded model, from its configuration and tensors. UserError where it states too little."""
+def shape_of(loaded: PreTrainedModel, facts: Sequence[LayerFacts]) -> Shape:
+    """The sizes of a loaded model; those of its heads as its tensors have them (the first layer's, where they differ).
+
+    UserError where its configuration states too little.
+    """
     model: Any = loaded  # the library types its modules as Tensor | Module
     config = model.config.get_text_config(decoder=True)
-    missing = [f for f in ("num_attention_heads", "hidden_size", "max_position_embeddings") if not hasattr(config, f)]
+    missing = [f for f in ("hidden_size", "max_position_embeddings") if not hasattr(config, f)]
     if missing:
         raise UserError(f'The architecture "{config.model_type}" states no {missing[0]}, so gptviz cannot show it.')
-    heads, width = config.num_attention_heads, config.hidden_size
+    first = facts[0]
     tokens, out = model.get_input_embeddings(), model.get_output_embeddings()
     return Shape(
         layers=config.num_hidden_layers,
-        heads=heads,
-        kv_heads=getattr(config, "num_key_value_heads", None) or heads,
-        width=width,
-        head_width=getattr(config, "head_dim", None) or width // heads,
+        heads=first.heads,
+        kv_heads=first.kv_heads,
+        width=config.hidden_size,
+        head_width=first.key_width,
         context=config.max_position_embeddings,
         vocabulary=tokens.weight.shape[0],
         parameters=sum(p.numel() for p in model.parameters()),

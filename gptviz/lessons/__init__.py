@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import kv_cache, next_token, reference
+from gptviz.lessons import inside, kv_cache, next_token, reference
 
-PAGES: list[ModuleType] = [next_token, kv_cache, reference]
+PAGES: list[ModuleType] = [next_token, inside, kv_cache, reference]

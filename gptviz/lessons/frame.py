@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from gptviz.lessons import PAGES
 from gptviz.lessons.questions import Question
 from gptviz.lessons.steps import LESSONS, Step, read
 from gptviz.service import Service
+from gptviz.words import ENGLISH, PSEUDO, languages, words
 
-LANGUAGES = ("en",)
+RECORDED = LESSONS.parent / "recorded"
+LANGUAGES = (*languages(), PSEUDO)
 
 
 def questions(service: Service) -> list[Question]:
@@ -45,13 +45,22 @@ def manifest(language: str) -> dict[str, Any]:
     return {
         "language": language,
         "pages": [_page(page, language) for page in PAGES],
-        "words": bundle(language),
+        "words": words(language).bundle(),
         "examples": examples(language),
+        "recorded": recorded(),
     }
 
 
+def recorded() -> dict[str, list[str]]:
+    """The pages whose first picture was recorded, by model."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(RECORDED.glob("*/*.json")):
+        found.setdefault(path.parent.name, []).append(path.stem)
+    return found
+
+
 def _page(page: Any, language: str) -> dict[str, Any]:
-    story = read(page.KEY, page.FIELDS, language)
+    story = read(page.KEY, page.FIELDS, _prose(language))
     return {
         "key": page.KEY,
         "tab": story.tab,
@@ -68,15 +77,11 @@ def _step(step: Step) -> dict[str, Any]:
 
 def examples(language: str) -> list[dict[str, str]]:
     """Prompts worth a look: name, text, why."""
-    lines = (Path(LESSONS) / language / "examples.md").read_text(encoding="utf-8").splitlines()
+    lines = (LESSONS / _prose(language) / "examples.md").read_text(encoding="utf-8").splitlines()
     rows = [[part.strip() for part in line[2:].split(" | ")] for line in lines if line.startswith("- ")]
     return [{"name": name, "text": text.replace("\\n", "\n"), "why": why} for name, text, why in rows]
 
 
-def bundle(language: str) -> dict[str, Any]:
-    """All short sentences by key."""
-    out: dict[str, Any] = {}
-    for path in sorted((LESSONS / language / "words").glob("*.toml")):
-        for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            out[f"{path.stem}.{key}"] = value
-    return out
+def _prose(language: str) -> str:
+    """The language of the steps and examples: the pseudo-language has short sentences only."""
+    return ENGLISH if language == PSEUDO else language

@@ -68,15 +68,14 @@ def questions(service: Service) -> list[Question]:
         if not 1 <= new <= MOST_WRITTEN:
             raise UserError(f"new is {new}; it must be from 1 to {MOST_WRITTEN}.")
         ways = [None, Settings(), Settings(temperature, top_k, top_p)]
-        states = strategies.contest(
-            decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), max_new_tokens=new
-        )
+        states = strategies.contest(decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), max_new_tokens=new)
         for state in service.stream(states):
             yield {"texts": [written(decoder, each) for each in state.texts]}
 
-    own = [outlook, logits, names]
     return [
-        *(Question(fn.__name__, fn, public=False) for fn in own),
+        Question("outlook", outlook, public=False),
+        Question("logits", logits, public=False),
+        Question("names", names, public=False),
         Question("contest", contest, public=False, limit=4),
         *public(service),
     ]
@@ -119,4 +118,3 @@ def written(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
 def shown(decoder: Decoder, ids: list[int]) -> list[str]:
     """The tokens in a form that a reader can see."""
     return [token.shown for token in decoder.tokenizer.tokens(ids)]
-

@@ -87,7 +87,7 @@ def register(question: Question) -> None:
     gradio_api(call, api_name=question.name, concurrency_limit=question.limit, concurrency_id=f"api-{question.name}")
 
 
-class sentences:  # noqa: N801 - reads as a statement: `with sentences():`
+class sentences:
     """Turns a UserError into the one sentence that a client of Gradio sees."""
 
     def __enter__(self) -> None: ...

@@ -13,9 +13,9 @@
     - about half
     = It is {rises:whole} of {questions:whole}.
 
-Lines of `name: value` right under a heading are the state: fields of the page, `prompt`, `guess` (the fact that holds the
-index of the right option) and `stay` (which leaves the picture as it is). A paragraph that starts with `[if NAME]` or
-`[if not NAME]` shows only where that fact holds; `told` is a fact of every page: no guess of this step is still open.
+Lines of `name: value` right under a heading are the state: fields of the page, `prompt`, and `guess` (the fact that
+holds the index of the right option). A paragraph that starts with `[if NAME]` or `[if not NAME]` shows only where that
+fact holds; `told` is a fact of every page: no guess of this step is still open.
 """
 
 from __future__ import annotations

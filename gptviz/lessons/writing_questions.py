@@ -57,7 +57,7 @@ def public(service: Service) -> list[Question]:
         n, seed = integer("max_new_tokens", max_new_tokens), sampling.check_seed(seed)
         if strategy == "beam":
             search = BeamSearch(decoder, ids, beams=integer("beams", beams), max_new_tokens=n)
-            yield from _grow(service, decoder, search)
+            yield from _grow(service, decoder, ids, search)
             return
         choose = sampling.greedy if strategy == "greedy" else sampling.sampler(settings, seed)
         yield from _write(service, Writing(decoder, ids, choose, max_new_tokens=n, use_cache=bool(use_cache)))
@@ -70,7 +70,11 @@ def public(service: Service) -> list[Question]:
         tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
         return {"tokens": tokens, "nats": found.nats, "loss": found.loss, "perplexity": found.perplexity}
 
-    return [Question("next_token", next_token), Question("generate", generate, limit=4), Question("surprisal", surprisal)]
+    return [
+        Question("next_token", next_token),
+        Question("generate", generate, limit=4),
+        Question("surprisal", surprisal),
+    ]
 
 
 def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[str, Any]:
@@ -101,25 +105,25 @@ def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[
 def _write(service: Service, writing: Writing) -> Iterator[dict[str, Any]]:
     for _ in service.stream(iter(writing)):
         if not writing.stop:
-            yield _text(writing.decoder, writing.ids, "")
-    yield _text(writing.decoder, writing.ids, writing.stop)
+            yield _text(writing.decoder, writing.prompt, writing.ids, "")
+    yield _text(writing.decoder, writing.prompt, writing.ids, writing.stop)
 
 
-def _grow(service: Service, decoder: Decoder, search: BeamSearch) -> Iterator[dict[str, Any]]:
+def _grow(service: Service, decoder: Decoder, prompt: list[int], search: BeamSearch) -> Iterator[dict[str, Any]]:
     for _ in service.stream(iter(search)):
         kept = [node for node in search.nodes if node.fate == "kept"]
         yield {"text": "", "tokens": [], "stop": "", "depth": search.nodes[-1].depth, "kept": len(kept)}
     beams = [
-        {**_text(decoder, beam.ids, beam.stop), "score": beam.score, "log_probability": beam.total}
+        {**_text(decoder, prompt, beam.ids, beam.stop), "score": beam.score, "log_probability": beam.total}
         for beam in search.finished
     ]
     best = search.finished[0].ids if search.finished else []
-    yield {**_text(decoder, best, search.stop), "beams": beams}
+    yield {**_text(decoder, prompt, best, search.stop), "beams": beams}
 
 
-def _text(decoder: Decoder, ids: list[int], stop: str) -> dict[str, Any]:
-    """New tokens and their text; an end-of-text token is among the tokens, and not in the text."""
+def _text(decoder: Decoder, prompt: list[int], ids: list[int], stop: str) -> dict[str, Any]:
+    """New tokens and the text they add to the prompt's; an end-of-text token is among the tokens, not in the text."""
     said = ids[:-1] if stop == "end_of_text" else ids
     found = [[loop.start, loop.stop, loop.period, loop.times] for loop in loops(ids)]
     tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
-    return {"text": decoder.tokenizer.decode(said), "tokens": tokens, "stop": stop, "loops": found}
+    return {"text": decoder.tokenizer.decode_after(prompt, said), "tokens": tokens, "stop": stop, "loops": found}

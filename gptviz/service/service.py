@@ -6,7 +6,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
 from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.lost import losses, lost_bytes
 from gptviz.decoder.sources import weights
 from gptviz.decoder.sources.weights import Progress
 from gptviz.lab.looking import heads
@@ -159,14 +160,15 @@ class Service:
         """What /tokenize answers, with the groups of tokens that share one character."""
         decoder, ids = self.encode(text, model)
         tokenizer = decoder.tokenizer
-        missing = len(text.encode()) - len(tokenizer.decode_bytes(ids))
+        changed = losses(tokenizer, text)
         return {
             "tokens": [token.as_json() for token in tokenizer.tokens(ids)],
             "count": len(ids),
             "context": decoder.shape.context,
             "groups": [[group.start, group.stop, group.shown] for group in tokenizer.groups(ids)],
             "trailing_blank": text != text.rstrip(),
-            "lost_bytes": max(0, missing),  # a few vocabularies have no token for some control characters
+            "lost_bytes": lost_bytes(text, changed),  # unknown to the vocabulary, or dropped by it
+            "losses": [asdict(loss) for loss in changed],
         }
 
     # Work
@@ -210,7 +212,7 @@ class Service:
         return self.compute(
             key,
             lambda: decoder.run(ids, rule=rule, capture=[layer], last_only=True).attention[layer],
-            lambda kept: kept.scores.nbytes + kept.weights.nbytes,
+            lambda kept: kept.nbytes,
         )
 
 

@@ -40,7 +40,9 @@ class Asked:
         question = self.questions.get(request.path_params["name"])
         if question is None:
             return _sentence("There is no such question.", 404)
-        if not request.headers.get("content-type", "").startswith("application/json"):  # what a foreign form cannot send
+        if not request.headers.get("content-type", "").startswith(
+            "application/json"
+        ):  # what a foreign form cannot send
             return _sentence("A question is asked in JSON.", 415)
         try:
             given = json.loads(await request.body())

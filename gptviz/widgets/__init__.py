@@ -5,11 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 WIDGETS = Path(__file__).parent
-# Gradio calls this with the component's element; the page's own script may be there before it or after it.
-BOOT = """
-(window.gptviz ??= {}).host = element.querySelector(".gv-host");
-window.dispatchEvent(new Event("gptviz-host"));
-"""
 LATIN_EXTENDED = "U+0100-02FF, U+1E00-1EFF, U+2C60-2C7F, U+A720-A7FF"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from gptviz.lessons.page import lines, prose
+
 from gptviz.service import Service
 from gptviz.service.service import Status
 from gptviz.shell import _example, build, launch_options

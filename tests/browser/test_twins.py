@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gptviz.lessons.page import prose
 from playwright.sync_api import Page, expect
 
 from gptviz.lab.teaching import twins
 from gptviz.lab.teaching.grammar import verdict
-from gptviz.lessons.page import prose
 
 RECORDING = json.loads((Path(__file__).parents[2] / "assets" / "twins.json").read_text(encoding="utf-8"))
 Opener = Callable[..., Page]

@@ -7,14 +7,14 @@ import time
 from typing import Any
 
 import pytest
+from gptviz.lessons.kv_cache import card_value, ready
+from gptviz.lessons.page import prose
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.writing import cache_memory
 from gptviz.lab.writing.cache_work import Race
-from gptviz.lessons.kv_cache import card_value, ready
-from gptviz.lessons.page import prose
 from gptviz.service import Service
 
 PROMPT = "When Mary and John went to the store, John gave"  # ten tokens and one

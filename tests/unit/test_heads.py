@@ -87,7 +87,8 @@ def test_the_stages_of_one_head_follow_from_its_scores(tiny_gpt2):
     ids = list(range(9))
     kept = tiny_gpt2.run(ids, capture=[0]).attention[0]
     seen = torch.ones(9, 9, dtype=torch.bool).tril()
-    scores, masked, weights = (heads.stage_of(kept, 2, stage, seen) for stage in heads.STAGES)
+    scores, masked, weights = (heads.stage_of(kept, 2, stage) for stage in heads.STAGES)
+    assert torch.equal(kept.seen, seen)
     assert torch.isfinite(scores).all()
     assert torch.equal(masked.isinf(), ~seen)
     assert (masked.softmax(-1) - weights).abs().max() <= 1e-6

@@ -11,6 +11,8 @@ from torch.nn.functional import adaptive_max_pool2d
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
+from gptviz.decoder.masks import Reach, reach_shown
+from gptviz.decoder.pieces import distinct
 
 KEEP_BYTES = 96 * 2**20  # below this, every layer's scores and weights stay at hand for the detail view
 # Unrelated words in no order, said twice: what follows the earlier copy is the only clue to what comes next.
@@ -54,11 +56,11 @@ class Panel:
     stats: list[HeadStat]
     pooled: bool  # True when a cell stands for a block of weights (its largest)
     layers: dict[int, LayerAttention]
+    reach: dict[int, Reach]  # what narrows each layer, as far as this text shows it
 
     @property
     def nbytes(self) -> int:
-        kept = sum(a.scores.nbytes + a.weights.nbytes for a in self.layers.values())
-        return self.thumbnails.nbytes + kept
+        return self.thumbnails.nbytes + sum(kept.nbytes for kept in self.layers.values())
 
 
 def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule = CAUSAL, size: int = 32) -> Panel:
@@ -70,42 +72,70 @@ def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule
     T, shape = len(ids), decoder.shape
     side = min(size, T)
     thumbnails = torch.zeros(shape.layers, shape.heads, side, side, dtype=torch.uint8)
-    measures: dict[int, Tensor] = {}
-    layers: dict[int, LayerAttention] = {}
+    rows: dict[int, Tensor] = {}
+    kept: dict[int, tuple[Tensor, Tensor]] = {}
     keep = 2 * 4 * shape.layers * shape.heads * T * T <= KEEP_BYTES
 
     def look(layer: int, scores: Tensor, weights: Tensor) -> None:  # [h, T, T] each
         pooled = weights if side == T else adaptive_max_pool2d(weights, side)  # [h, S, S]
         thumbnails[layer] = (pooled.sqrt() * 255).round().to(torch.uint8).cpu()
-        measures[layer] = measure(weights).cpu()  # [5, h]
+        rows[layer] = row_measures(weights).cpu()  # [4, h, R]
         if keep:
-            layers[layer] = LayerAttention(scores.cpu(), weights.cpu())
+            kept[layer] = scores.cpu(), weights.cpu()
 
-    decoder.run(ids, rule=rule, observe=look, last_only=True)
+    seen = decoder.run(ids, rule=rule, observe=look, last_only=True).seen
+    measures = {layer: averages(found, seen[layer]) for layer, found in rows.items()}  # [5, h] each
     stats = [
         _stat(layer, head, measures[layer][:, head].tolist(), float(induction[layer, head]), T)
         for layer in range(shape.layers)
         for head in range(shape.heads)
     ]
-    return Panel(thumbnails, stats, side < T, layers)
+    layers = {layer: LayerAttention(*found, seen[layer]) for layer, found in kept.items()}
+    return Panel(thumbnails, stats, side < T, layers, {layer: reach_shown(mask) for layer, mask in seen.items()})
 
 
-def measure(weights: Tensor) -> Tensor:
+def measure(weights: Tensor, seen: Tensor | None = None) -> Tensor:
     """Row averages of weights [h, T, T]: entropy (nats), first token, previous token, near tokens, share of ln(keys).
 
-    Returns [5, h]. Rows before the third are left out where there are later ones.
+    Returns [5, h]. `seen` [T, T] is the mask in use (None: the plain triangle). Rows before the third are left out
+    where there are later ones, and each share leaves out the rows whose mask hides that token: behind a sliding window
+    nobody can read the first one. Where no row is left, the share is 0.
     """
     T = weights.shape[-1]
+    seen = torch.ones(T, T, dtype=torch.bool).tril() if seen is None else seen
+    return averages(row_measures(weights), seen.to(weights.device))
+
+
+def row_measures(weights: Tensor) -> Tensor:
+    """Of each row of weights [h, T, T]: entropy, and the shares of first, previous and near tokens: [4, h, R]."""
+    T = weights.shape[-1]
     rows = weights[:, min(FIRST_ROW, T - 1) :]  # [h, R, T]
-    first_row = T - rows.shape[1]
+    index = torch.arange(T - rows.shape[1], T, device=weights.device)  # [R]
     entropy = -torch.special.xlogy(rows, rows).sum(-1)  # [h, R]
-    ceiling = torch.arange(first_row + 1, T + 1, device=weights.device).log().clamp(min=1e-9)  # [R]
-    index = torch.arange(first_row, T, device=weights.device)  # [R]
     previous = rows.gather(-1, (index - 1).clamp(min=0)[None, :, None].expand(len(rows), -1, 1))[:, :, 0]  # [h, R]
     back = index[:, None] - torch.arange(T, device=weights.device)[None]  # [R, T]
     near = (rows * ((back >= 0) & (back < NEAR))).sum(-1)  # [h, R]
-    measures = torch.stack([entropy, rows[:, :, 0], previous, near, entropy / ceiling])  # [5, h, R]
-    return measures.mean(-1)  # [5, h]
+    return torch.stack([entropy, rows[:, :, 0], previous, near])
+
+
+def averages(rows: Tensor, seen: Tensor) -> Tensor:
+    """The means over the rows that can read what a share is of: [4, h, R] and the mask [T, T] → [5, h]."""
+    entropy, first, previous, near = rows
+    R, T = entropy.shape[1], len(seen)
+    tail = seen[T - R :]  # [R, T]
+    ceiling = tail.sum(-1).log().clamp(min=1e-9)  # [R]: of a row that spreads its weight evenly
+    index = torch.arange(T - R, T, device=seen.device)
+    before = tail[torch.arange(R, device=seen.device), (index - 1).clamp(min=0)]  # [R]
+    everywhere = torch.ones(R, dtype=torch.bool, device=seen.device)
+    return torch.stack([
+        _mean_over(entropy, everywhere), _mean_over(first, tail[:, 0]), _mean_over(previous, before),
+        _mean_over(near, everywhere), _mean_over(entropy / ceiling, everywhere),
+    ])  # fmt: skip
+
+
+def _mean_over(values: Tensor, rows: Tensor) -> Tensor:
+    """The mean of values [h, R] over some rows [R]; 0 where there is none."""
+    return (values * rows).sum(-1) / rows.sum().clamp(min=1)
 
 
 def induction_scores(decoder: Decoder) -> Tensor:
@@ -115,7 +145,7 @@ def induction_scores(decoder: Decoder) -> Tensor:
     heads"), because an ordinary sentence repeats too little. Everyday words and not random tokens: a small model has
     never met most of its vocabulary.
     """
-    once = [decoder.tokenizer.encode(f" {word}", begin=False)[0] for word in PROBE.split()]
+    once = distinct(decoder.tokenizer, PROBE.split(), decoder.shape.vocabulary)
     length = min(len(once), (decoder.shape.context - 1) // 2)
     ids = [decoder.tokenizer.end_of_text, *once[:length], *once[:length]]  # [1 + 2n]
     scores = torch.zeros(decoder.shape.layers, decoder.shape.heads)
@@ -140,9 +170,9 @@ def _stat(layer: int, head: int, measures: list[float], induction: float, T: int
 STAGES = ("scores", "masked", "weights")
 
 
-def stage_of(kept: LayerAttention, head: int, stage: str, seen: Tensor) -> Tensor:
-    """One head's matrix [T, T] at a stage: scores, masked (−inf where `seen` [T, T] is False) or weights."""
+def stage_of(kept: LayerAttention, head: int, stage: str) -> Tensor:
+    """One head's matrix [T, T] at a stage: scores, masked (−inf where the mask in use hides a key) or weights."""
     if stage == "weights":
         return kept.weights[head]
     scores = kept.scores[head]
-    return scores if stage == "scores" else scores.masked_fill(~seen, float("-inf"))
+    return scores if stage == "scores" else scores.masked_fill(~kept.seen, float("-inf"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gptviz.decoder import pieces
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
@@ -19,7 +20,6 @@ from gptviz.decoder.errors import UserError, brief
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
 REPLACEMENT = " the"
-SPARE = " a of and in to"  # where the replacement already stands, the first of these is used
 
 
 @dataclass(frozen=True)
@@ -58,21 +58,36 @@ def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule
 
 
 def one_token(decoder: Decoder, text: str, name: str = "replacement") -> int:
-    """The id of a text that is exactly one token. UserError otherwise."""
+    """The id of the one piece by which `text` continues another text. UserError where the vocabulary has none.
+
+    For " the", which is what a caller who named nothing sends, every vocabulary has an answer: see `usual`.
+    """
     if not isinstance(text, str):
         raise UserError(f"{name} is {brief(repr(text))}; it must be a string.")
-    ids = decoder.tokenizer.encode(text, begin=False, name=name) if len(text) <= 200 else []
-    if len(ids) != 1:
+    tokenizer, rows = decoder.tokenizer, decoder.shape.vocabulary
+    found = pieces.single(tokenizer, text, name, rows) if len(text) <= 200 else None
+    if found is None and text == REPLACEMENT:
+        return usual(decoder)[1]
+    if found is None:
+        ids = pieces.continuing(tokenizer, text, name) if len(text) <= 200 else []
         count = f"{len(ids)} tokens" if ids or not text else "too long"
         raise UserError(
-            f'{name} is "{brief(text)}", which is {count} in this vocabulary; it must be exactly one token.'
+            f'{name} is "{brief(text)}", which is {"unknown" if len(ids) == 1 else count} in this vocabulary; '
+            "it must be exactly one token."
         )
-    return ids[0]
+    return found
+
+
+def usual(decoder: Decoder) -> tuple[str, int]:
+    """The piece that is put in a token's place where nobody named one, as text and id: " the" if there is one."""
+    found = next(pieces.everyday(decoder.tokenizer, decoder.shape.vocabulary), None)
+    return found or (decoder.tokenizer.token(0).shown, 0)
 
 
 def replaced(decoder: Decoder, ids: Sequence[int], positions: Sequence[int], new: int) -> list[int]:
-    """The ids with other tokens at these positions: `new`, or a spare word where `new` already stands."""
-    spare = next(i for i in decoder.tokenizer.encode(SPARE, begin=False) if i != new)
+    """The ids with other tokens at these positions: `new`, or another everyday piece where `new` already stands."""
+    others = pieces.everyday(decoder.tokenizer, decoder.shape.vocabulary)
+    spare = next((id for _, id in others if id != new), int(new == 0))
     chosen = set(positions)
     return [(spare if i == new else new) if t in chosen else i for t, i in enumerate(ids)]
 
@@ -173,6 +188,7 @@ def mask_payload(
         "change": numbers(found.change),
         "logit_change": numbers(found.logit_change),
         "loss": {"causal": numbers(causal), "changed": numbers(found.surprisal)},
+        "reach": [facts.reach.as_json() for facts in decoder.facts],  # kept by an opened layer, ahead as far as back
     }
 
 

@@ -10,25 +10,29 @@ from gptviz.decoder.attention import Inputs
 from gptviz.decoder.decoder import Decoder
 
 
-def additive(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
-    """softmax(S + M) V with M = −∞ above the diagonal; [h, T, d_k]."""
-    T = q.shape[-2]
-    mask = torch.full((T, T), float("-inf"), dtype=q.dtype, device=q.device).triu(diagonal=1)  # [T, T]
-    scores = q @ k.transpose(-2, -1) * scaling  # [h, T, T]
-    return (scores + mask).softmax(-1) @ v
+def additive(given: Inputs, key: Tensor, value: Tensor) -> Tensor:
+    """softmax(S + M) V with M = −∞ wherever the layer's mask hides a key; [h, T, d_v]."""
+    scores = scored(given, key)  # [h, T, T]
+    mask = torch.zeros_like(scores[0]).masked_fill(~given.seen, float("-inf"))  # [T, T]
+    return (scores + mask).softmax(-1) @ value
 
 
-def boolean(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
-    """softmax of the scores with −∞ filled in wherever a lower triangle is False; [h, T, d_k]."""
-    T = q.shape[-2]
-    seen = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()  # [T, T]
-    scores = q @ k.transpose(-2, -1) * scaling  # [h, T, T]
-    return scores.masked_fill(~seen, float("-inf")).softmax(-1) @ v
+def boolean(given: Inputs, key: Tensor, value: Tensor) -> Tensor:
+    """softmax of the scores with −∞ filled in wherever the mask is False; [h, T, d_v]."""
+    return scored(given, key).masked_fill(~given.seen, float("-inf")).softmax(-1) @ value
 
 
-def flag(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
-    """PyTorch's fused attention, told only `is_causal`; [h, T, d_k]."""
-    return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, scale=scaling)[0]
+def flag(given: Inputs, key: Tensor, value: Tensor) -> Tensor:
+    """PyTorch's fused attention, told only `is_causal`; [h, T, d_v]. It knows the triangle and nothing narrower."""
+    return F.scaled_dot_product_attention(
+        given.query.float()[None], key[None], value[None], is_causal=True, scale=given.scaling
+    )[0]
+
+
+def scored(given: Inputs, key: Tensor) -> Tensor:
+    """The scores [h, T, T] as the model makes them, in float32: in 16 bits a large one would be infinite."""
+    scores = given.query.float() @ key.transpose(-2, -1) * given.scaling
+    return scores if given.softcap is None else given.softcap * torch.tanh(scores / given.softcap)
 
 
 WAYS = {"additive": additive, "boolean": boolean, "is_causal": flag}
@@ -36,11 +40,16 @@ WAYS = {"additive": additive, "boolean": boolean, "is_causal": flag}
 
 @torch.inference_mode()
 def outputs(given: Inputs) -> dict[str, Tensor]:
-    """The attention output [h, T, d_k] of each way on one layer's inputs."""
+    """The attention output [h, T, d_v] of each way on one layer's inputs, in float32."""
     groups = given.query.shape[0] // given.key.shape[0]  # grouped-query heads share keys and values
-    key = given.key.repeat_interleave(groups, dim=0)  # [h, T, d_k]
-    value = given.value.repeat_interleave(groups, dim=0)  # [h, T, d_k]
-    return {name: way(given.query, key, value, given.scaling) for name, way in WAYS.items()}
+    key = given.key.float().repeat_interleave(groups, dim=0)  # [h, T, d_k]
+    value = given.value.float().repeat_interleave(groups, dim=0)  # [h, T, d_v]
+    return {name: way(given, key, value) for name, way in WAYS.items()}
+
+
+def flag_says_it(given: Inputs) -> bool:
+    """Whether `is_causal` alone describes this layer: its mask is the whole triangle, and its scores have no bound."""
+    return given.softcap is None and torch.equal(given.seen, torch.ones_like(given.seen).tril())
 
 
 @torch.inference_mode()
@@ -69,8 +78,9 @@ def ways_payload(decoder: Decoder, ids: list[int], layer: int) -> dict[str, obje
     return {
         "layer": layer,
         "heads": given.query.shape[0],
-        "dtype": str(given.query.dtype).removeprefix("torch."),
+        "dtype": "float32",  # whatever the model's own: see `scored`
         "differences": [{"a": a, "b": b, "max_delta": float((made[a] - made[b]).abs().max())} for a, b in pairs],
         "size": float(made["additive"].abs().max()),
         "flag_and_mask": flag_and_mask(given),
+        "flag_says_it": flag_says_it(given),
     }

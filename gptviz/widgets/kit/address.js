@@ -2,23 +2,23 @@
 
 /** @typedef {{ kind: string, default: any, low: number, high?: number, choices: string[] }} Field */
 
+const YES = new Map([
+  ["yes", true],
+  ["1", true],
+  ["no", false],
+  ["0", false],
+]);
+
+/** @type {Record<string, (field: Field, given: string) => any>} */
 const KINDS = {
-  /** @param {Field} f @param {string} s */
   int: (f, s) => (/^-?\d{1,15}$/.test(s) && within(f, Number(s)) ? Number(s) : undefined),
-  /** @param {Field} f @param {string} s */
   float: (f, s) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(s) && within(f, Number(s)) ? Number(s) : undefined),
-  /** @param {Field} f @param {string} s */
   choice: (f, s) => (f.choices.includes(s) ? s : undefined),
-  /** @param {Field} _ @param {string} s */
   text: (_, s) => (s.length <= 200 ? s : undefined),
-  /** @param {Field} _ @param {string} s */
   layers: (_, s) => (s === "" || s === "all" || /^\d{1,4}(,\d{1,4}){0,255}$/.test(s) ? s : undefined),
-  /** @param {Field} _ @param {string} s */
   head: (_, s) => (s === "" || /^\d{1,4}\.\d{1,4}$/.test(s) ? s : undefined),
-  /** @param {Field} _ @param {string} s */
   heads: (_, s) => (s === "" || /^\d{1,4}\.\d{1,4}(,\d{1,4}\.\d{1,4}){0,999}$/.test(s) ? s : undefined),
-  /** @param {Field} _ @param {string} s */
-  yes: (_, s) => ({ yes: true, 1: true, no: false, 0: false })[s],
+  yes: (_, s) => YES.get(s),
 };
 
 /** @param {Field} field @param {number} value */
@@ -30,7 +30,7 @@ const within = (field, value) => value >= field.low && value <= (field.high ?? I
  * @param {string} given
  * @returns {any}
  */
-export const parse = (field, given) => KINDS[/** @type {keyof KINDS} */ (field.kind)](field, given.trim());
+export const parse = (field, given) => KINDS[field.kind](field, given.trim());
 
 /**
  * A field's value as the address has it.
@@ -44,7 +44,7 @@ export function format(field, value) {
 }
 
 /** Pages that had another name in older links. */
-const OLD = { anatomy: "inside", next: "next_token", kv: "kv_cache" };
+const OLD = new Map([["anatomy", "inside"]]);
 
 /**
  * What the address asks for. Bad values are left out and named in `bad`.
@@ -55,7 +55,7 @@ export function read(search, manifest) {
   const given = new URLSearchParams(search);
   const bad = [];
   const asked = given.get("lesson") || "";
-  const name = OLD[/** @type {keyof OLD} */ (asked)] || asked;
+  const name = OLD.get(asked) || asked;
   const found = manifest.pages.find((/** @type {any} */ p) => p.key === name);
   if (asked && !found) bad.push("lesson");
   const page = found || manifest.pages[0];

@@ -1,7 +1,10 @@
 // The page's state and what follows from it: one store in the browser; the server keeps nothing of a reader.
 import * as address from "./address.js";
-import { ask, key, NotRecorded, recorded, Sentence, stream } from "./ask.js";
+import { ask, stream } from "./ask.js";
+import { Painter } from "./painter.js";
 import { text } from "./words.js";
+
+/** @typedef {import("./address.js").Field} Field */
 
 const VIEWS = ["present", "embed", "guesses", "table", "lang", "course", "theme", "__theme"];
 const POLL = 3000; // ms between two looks at how the loading stands
@@ -27,13 +30,8 @@ export class App {
     this.status = null;
     /** @type {Record<string, any>} */
     this.parts = {}; // frame, stage, steps, notice: set by main
-    /** @type {Map<string, any>} */
-    this.mounted = new Map();
-    this.turn = 0;
-    this.leaving = new AbortController();
+    this.painter = new Painter(this);
     this.addressTimer = 0;
-    /** @type {Map<string, Promise<any>>} */
-    this.recordings = new Map();
   }
 
   // What is asked for
@@ -211,6 +209,11 @@ export class App {
     this.write(false);
   }
 
+  /** Gradio's page about the endpoints. */
+  api() {
+    location.assign(`${location.pathname}?view=api`);
+  }
+
   copyLink() {
     const done = () => this.parts.notice(text("frame.copied"));
     const failed = () => this.parts.notice(location.href);
@@ -230,120 +233,29 @@ export class App {
     return this.show();
   }
 
-  /** The stage for the state as it is now; what was asked for before and comes later is left alone. */
-  async show() {
-    const turn = ++this.turn;
-    this.leaving.abort();
-    this.leaving = new AbortController();
-    const { signal } = this.leaving;
-    const { stage } = this.parts;
-    try {
-      const picture = await this.mount(this.state.page);
-      if (turn !== this.turn) return;
-      const name = this.model() ? this.model().name : "";
-      const record = await this.recording(name);
-      if (turn !== this.turn) return;
-      if (record && this.state.prompt === null && this.stepPrompt === null) {
-        await this.paint(picture, turn, signal, this.replay(record, name), true);
-      }
-      if (turn === this.turn) await this.paint(picture, turn, signal, ask, false);
-    } catch (error) {
-      if (turn !== this.turn || (error instanceof DOMException && error.name === "AbortError")) return;
-      if (!(error instanceof Sentence)) console.error(error);
-      this.facts({}, true);
-      stage.recorded(false);
-      stage.fail(error instanceof Sentence ? error.message : text("frame.broken"));
-    } finally {
-      if (turn === this.turn) stage.busy(false);
-    }
-  }
-
-  /**
-   * @param {any} picture @param {number} turn @param {AbortSignal} signal @param {typeof ask} source
-   * @param {boolean} isRecorded
-   */
-  async paint(picture, turn, signal, source, isRecorded) {
-    const { stage } = this.parts;
-    const model = this.model();
-    const view = {
-      ...this.state.fields,
-      text: this.prompt(),
-      model: model ? model.name : "",
-      step: this.state.step,
-      recorded: isRecorded,
-      ask: source,
-      signal,
-      current: () => turn === this.turn,
-    };
-    if (!isRecorded) stage.busy(true);
-    try {
-      await picture.show(view);
-    } catch (error) {
-      if (isRecorded && error instanceof NotRecorded) return;
-      throw error;
-    }
-    if (turn !== this.turn) return;
-    stage.fail("");
-    stage.recorded(isRecorded);
-    stage.table(this.view.table && picture.table ? picture.table() : null);
-    this.facts({ told: !this.pending() });
-    this.parts.steps.prose();
-    this.root.dataset.shown = `${this.state.page}/${this.state.step}/${isRecorded ? "recorded" : "live"}`;
-  }
-
-  /** A page's picture, made once. @param {string} name */
-  async mount(name) {
-    const { stage } = this.parts;
-    if (!this.mounted.has(name)) {
-      const module = await import(new URL(`../${name}/page.js`, import.meta.url).href);
-      const box = document.createElement("div");
-      box.className = `gv-picture gv-${name}`;
-      if (this.state.page !== name) return;
-      stage.fig.replaceChildren(box);
-      this.mounted.set(name, { box, picture: module.mount(box, this) });
-    }
-    const { box, picture } = this.mounted.get(name);
-    if (stage.fig.firstChild !== box) {
-      stage.fig.replaceChildren(box);
-      if (picture.resize) picture.resize();
-    }
-    return picture;
-  }
-
   /** Facts of the stage for the prose of the steps. @param {Record<string, any>} facts */
   facts(facts, fresh = false) {
     this.known = fresh ? facts : { ...this.known, ...facts };
   }
 
-  /** The picture that is on the stage, if it is made. */
-  picture() {
-    const found = this.mounted.get(this.state.page);
-    return found ? found.picture : null;
-  }
-
-  /** @param {string} name */
-  recording(name) {
-    if (!name || this.prompt() !== this.manifest.examples[0].text) return Promise.resolve(null);
-    if (!(this.manifest.recorded || []).includes(name)) return Promise.resolve(null);
-    let found = this.recordings.get(name);
-    if (!found) this.recordings.set(name, (found = recorded(name)));
-    return found;
-  }
-
-  /** @param {Record<string, any>} record @param {string} _name @returns {any} */
-  replay(record, _name) {
-    return (/** @type {string} */ name, /** @type {Record<string, any>} */ args) => {
-      const found = record[key(name, args)];
-      return found === undefined ? Promise.reject(new NotRecorded(name)) : Promise.resolve(this.parts.unpacked(found));
-    };
-  }
-
   /**
    * A long answer for the picture: values while it runs; leaving the state ends it.
-   * @param {string} name @param {Record<string, any>} args @param {(value: any) => void} take @param {AbortSignal} signal
+   * @param {string} name
+   * @param {Record<string, any>} args
+   * @param {(value: any) => void} take
+   * @param {AbortSignal} signal
    */
   stream(name, args, take, signal) {
     return stream(name, args, take, signal);
+  }
+
+  show() {
+    return this.painter.show();
+  }
+
+  /** The picture that is on the stage, if it is made. */
+  picture() {
+    return this.painter.picture();
   }
 
   // The server's state, asked for only while it changes

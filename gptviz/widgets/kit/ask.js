@@ -84,12 +84,12 @@ async function read(response) {
 }
 
 /**
- * Recorded answers of one model to the first prompt, by the same questions; null where none were made.
+ * Recorded answers of one model to the first prompt on one page, by the same questions; null where none were made.
  * @param {string} model
+ * @param {string} page
  */
-export function recorded(model) {
-  if (!/^[\w.-]{1,80}$/.test(model)) return Promise.resolve(null);
-  const address = new URL(`../../recorded/${model}.json`, import.meta.url);
+export function recorded(model, page) {
+  const address = new URL(`../../recorded/${encodeURIComponent(model)}/${page}.json`, import.meta.url);
   return fetch(address).then(
     (response) => (response.ok ? response.json() : null),
     () => null,

@@ -1,4 +1,4 @@
-// Colours come from the stylesheet's tokens, so that light and dark are one place; labels take ink or paper by contrast.
+// Colours come from the stylesheet's tokens, so that light and dark are one place; labels take what contrasts more.
 
 /** @type {Map<string, number[]>} */
 const known = new Map();

@@ -5,7 +5,8 @@ const SVG = "http://www.w3.org/2000/svg";
 /** @typedef {Record<string, any>} Attributes */
 
 /**
- * An element: `class`, `on…` listeners, `style` as an object, any other attribute; null, undefined and false are left out.
+ * An element: `class`, `on…` listeners, `style` as an object, any other attribute; null, undefined and false are
+ * left out.
  * @param {string} tag
  * @param {Attributes | null} [attributes]
  * @param {...(Node | string | null | undefined | false)} children
@@ -41,6 +42,31 @@ function furnish(node, attributes, children) {
   }
   for (const child of children) if (child !== null && child !== undefined && child !== false) node.append(child);
   return node;
+}
+
+/**
+ * Words in a picture, set on their middle line.
+ * @param {number} x
+ * @param {number} y
+ * @param {string} words
+ * @param {string} [kind] its class
+ * @param {"start" | "middle" | "end"} [anchor]
+ * @param {Attributes} [more]
+ */
+export function mark(x, y, words, kind = "gv-tick", anchor = "start", more = {}) {
+  return svg("text", { x, y, class: kind, "text-anchor": anchor, ...more }, words);
+}
+
+/**
+ * A rectangle in a picture, never thinner than a pixel.
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ * @param {Attributes} [more]
+ */
+export function rect(x, y, width, height, more = {}) {
+  return svg("rect", { x, y, width: Math.max(1, width), height: Math.max(1, height), ...more });
 }
 
 /** @param {any} node @param {Record<string, string | number>} style */

@@ -1,4 +1,4 @@
-// The entry: builds the frame, the stage and the steps, and puts them where Gradio has made room.
+// The entry: builds the frame, the stage and the steps, and opens what the address asks for.
 import { App } from "./app.js";
 import { BASE, ask } from "./ask.js";
 import { onTheme, watchTheme } from "./colour.js";
@@ -6,7 +6,7 @@ import { el, unpacked } from "./dom.js";
 import { createFrame } from "./frame.js";
 import { watchMenus } from "./menus.js";
 import { createStage } from "./stage.js";
-import { createSteps } from "./steps.js";
+import { Steps } from "./steps.js";
 import { setWords, text } from "./words.js";
 
 const here = /** @type {any} */ (window);
@@ -14,6 +14,7 @@ here.gptviz ??= {};
 
 async function start() {
   const query = new URLSearchParams(location.search);
+  if (query.get("view")) return; // Gradio's own page about the endpoints
   const language = "en";
   const address = new URL(`../../manifest-${language}.json`, import.meta.url);
   const [manifest, status] = await Promise.all([
@@ -25,7 +26,7 @@ async function start() {
   const app = new App(manifest, root);
   app.status = status;
   build(app);
-  place(root);
+  document.body.append(root); // beside Gradio's own elements, whose resets would undo ours
   document.documentElement.lang = manifest.language;
   const theme = query.get("theme");
   if (theme) document.body.classList.toggle("dark", theme === "dark");
@@ -39,7 +40,7 @@ async function start() {
 /** @param {App} app */
 function build(app) {
   const stage = createStage();
-  const steps = createSteps(app);
+  const steps = new Steps(app);
   const frame = createFrame(app);
   const notice = el("div", { class: "gv-notice", role: "status", hidden: true });
   let timer = 0;
@@ -60,7 +61,11 @@ function build(app) {
       app.root.dataset.page = app.state.page;
     },
   };
-  const skip = el("a", { class: "gv-skip", href: "#gv-stage", onclick: (/** @type {Event} */ e) => jump(e, stage) }, text("frame.skip"));
+  const skip = el(
+    "a",
+    { class: "gv-skip", href: "#gv-stage", onclick: (/** @type {Event} */ e) => jump(e, stage) },
+    text("frame.skip"),
+  );
   const page = el("main", { class: "gv-main-page" }, stage.root, steps.root);
   app.root.append(skip, frame.root, page, notice);
   listen(app, stage);
@@ -115,16 +120,6 @@ function tellHost(app) {
   if (app.view.embed === "1" && window.parent !== window) {
     window.parent.postMessage({ gptviz: { height: document.documentElement.scrollHeight } }, "*");
   }
-}
-
-/** Into Gradio's component as soon as it is there; until then straight into the body. @param {HTMLElement} root */
-function place(root) {
-  const move = () => {
-    if (here.gptviz.host) here.gptviz.host.append(root);
-  };
-  if (here.gptviz.host) return move();
-  document.body.append(root);
-  window.addEventListener("gptviz-host", move, { once: true });
 }
 
 function darkAsSystem() {

@@ -2,7 +2,8 @@
 //
 // Intl here and Babel there share the CLDR rules of a language (separators, percent sign, plurals). A number is rounded
 // from its shortest decimal form, halves away from zero, in both. Blanks inside a number are no-break spaces.
-// setNumbers() gives the language and its words (numbers.*); kit/words.js calls it.
+// setNumbers() gives the language and its words; kit/words.js calls it.
+// words: numbers.*
 
 /** @typedef {string | {[category: string]: string}} Text a sentence, or its plural forms */
 /** @typedef {{before: string, after: string}} Around what stands before and after the digits of a percentage */
@@ -17,6 +18,8 @@ let language = "en";
 let texts = {};
 /** @type {Map<string, Intl.NumberFormat>} */
 let formats = new Map();
+/** @type {{[type: string]: Intl.PluralRules}} */
+let rules = {};
 /** @type {Around} */
 let around = { before: "", after: BLANK + "%" };
 
@@ -29,6 +32,7 @@ export function setNumbers(name, words) {
   language = name;
   texts = words;
   formats = new Map();
+  rules = {};
   around = percentSign();
 }
 
@@ -94,10 +98,7 @@ function significant(x, most, least = 1) {
 function percentDigits(p, key, options) {
   const parts = format(`p${key}`, { style: "percent", ...options }).formatToParts(Math.abs(p));
   const digits = parts.filter((part) => !["percentSign", "literal"].includes(part.type));
-  return signed(
-    p,
-    digits.map((part) => part.value).join(""),
-  );
+  return signed(p, digits.map((part) => part.value).join(""));
 }
 
 /** @param {string} shown */
@@ -161,12 +162,15 @@ function odd(x) {
  * @param {{ordinal?: boolean}} [options]
  */
 export function plural(n, { ordinal: places = false } = {}) {
-  return new Intl.PluralRules(language, { type: places ? "ordinal" : "cardinal" }).select(n);
+  const type = places ? "ordinal" : "cardinal";
+  rules[type] ??= new Intl.PluralRules(language, { type });
+  return rules[type].select(n);
 }
 
 /**
  * A probability: 92 %, 9.3 %, 0.57 %, 0.03 %, below that 1 in 430,000; never 0 % or 100 % unless it is.
  * @param {number} p
+ * @returns {string}
  */
 export function percent(p) {
   if (p > 0 && p < SMALL) return chance(p);
@@ -180,8 +184,9 @@ export function percent(p) {
 /**
  * Probabilities that stand in one list, in one form, so that they can be compared.
  *
- * All at least 0.01 %: each as percent() says it. The smallest at least 0.001 %: those below 1 % as percentages with two
- * significant figures (0.57 %, 0.012 %, 0.0045 %). Smaller yet: those below 1 % as chances (1 in 180, 1 in 430,000).
+ * All at least 0.01 %: each as percent() says it. The smallest at least 0.001 %: those below 1 % as percentages with
+ * two significant figures (0.57 %, 0.012 %, 0.0045 %). Smaller yet: those below 1 % as chances
+ * (1 in 180, 1 in 430,000).
  * @param {Iterable<number>} ps
  * @returns {string[]}
  */
@@ -198,6 +203,7 @@ export function percentList(ps) {
 /**
  * A probability as `1 in 430,000`, two significant figures; practically 0 below one in a billion.
  * @param {number} p
+ * @returns {string}
  */
 export function chance(p) {
   if (!(p > 0 && p <= 1)) return percent(p);

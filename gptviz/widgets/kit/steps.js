@@ -1,70 +1,76 @@
 // The steps beside the stage: contents, story and remote control in one. A step may first ask for a guess.
 import { el, fill } from "./dom.js";
-import { phraseOf, text } from "./words.js";
+import { render, text } from "./words.js";
 
-/**
- * @param {any} app
- * @returns {{ root: HTMLElement, draw: () => void, prose: () => void }}
- */
-export function createSteps(app) {
-  const question = el("h1", { class: "gv-question" });
-  const list = el("ol", { class: "gv-steps" });
-  const back = el("button", { type: "button", class: "gv-btn", onclick: () => app.move(-1) }, text("frame.back"));
-  const where = el("span", { class: "gv-where" });
-  const next = el("button", { type: "button", class: "gv-btn gv-main", onclick: () => app.move(1) });
-  const root = el("aside", { class: "gv-side", "aria-label": text("frame.steps") }, question, list,
-    el("div", { class: "gv-go" }, back, where, next)); // prettier-ignore
-  /** @type {HTMLElement | null} */
-  let body = null;
+const CONDITION = /^\[if (not )?(\w+)\] ?/;
 
-  function draw() {
-    const page = app.page();
-    const now = app.state.step;
-    question.textContent = page.question;
-    const items = page.steps.map((/** @type {any} */ step, /** @type {number} */ index) => item(step, index + 1, now));
-    fill(list, ...items);
-    body = items[now - 1].querySelector(".gv-body");
-    where.textContent = text("frame.step_of", { n: now, total: page.steps.length });
-    back.disabled = now === 1 && app.neighbour(-1) === null;
+export class Steps {
+  /** @param {any} app */
+  constructor(app) {
+    this.app = app;
+    const button = (/** @type {number} */ by, /** @type {string} */ kind) =>
+      el("button", { type: "button", class: `gv-btn ${kind}`, onclick: () => app.move(by) });
+    this.question = el("h1", { class: "gv-question" });
+    this.list = el("ol", { class: "gv-steps" });
+    this.back = button(-1, "");
+    this.back.textContent = text("frame.back");
+    this.where = el("span", { class: "gv-where" });
+    this.next = button(1, "gv-main");
+    const go = el("div", { class: "gv-go" }, this.back, this.where, this.next);
+    this.root = el("aside", { class: "gv-side", "aria-label": text("frame.steps") }, this.question, this.list, go);
+    /** @type {HTMLElement | null} */
+    this.body = null;
+  }
+
+  draw() {
+    const page = this.app.page();
+    const now = this.app.state.step;
+    this.question.textContent = page.question;
+    const items = page.steps.map((/** @type {any} */ step, /** @type {number} */ i) => this.item(step, i + 1, now));
+    fill(this.list, ...items);
+    this.body = items[now - 1].querySelector(".gv-body");
+    this.where.textContent = text("frame.step_of", { n: now, total: page.steps.length });
+    this.back.disabled = now === 1 && this.app.neighbour(-1) === null;
     const last = now === page.steps.length;
-    const after = app.neighbour(1);
-    next.textContent = last && after ? text("frame.next_page", { page: after.tab }) : text("frame.next");
-    next.disabled = last && after === null;
-    prose();
-    requestAnimationFrame(() => {
-      const item = items[now - 1];
-      if (list.scrollWidth > list.clientWidth) list.scrollLeft = item.offsetLeft - list.offsetLeft - 11;
-      else list.scrollTop = Math.max(0, item.offsetTop - list.offsetTop - list.clientHeight + item.offsetHeight);
-    });
+    const after = this.app.neighbour(1);
+    this.next.textContent = last && after ? text("frame.next_page", { page: after.tab }) : text("frame.next");
+    this.next.disabled = last && after === null;
+    this.prose();
+    requestAnimationFrame(() => this.reveal(items[now - 1]));
   }
 
   /** @param {any} step @param {number} number @param {number} now */
-  function item(step, number, now) {
+  item(step, number, now) {
     const current = number === now;
-    const head = el(
-      "button",
-      { type: "button", class: "gv-head", "aria-current": current && "step", onclick: () => app.step(number) },
-      el("span", null, step.title),
-    );
-    const seen = app.seen(number) ? " gv-seen" : "";
+    const attributes = { type: "button", class: "gv-head", "aria-current": current && "step" };
+    const head = el("button", { ...attributes, onclick: () => this.app.step(number) }, el("span", null, step.title));
+    const seen = this.app.seen(number) ? " gv-seen" : "";
     return el("li", { class: (current ? "gv-cur" : "") + seen }, head, el("div", { class: "gv-body" }));
   }
 
+  /** The open step into view: sideways on a phone, down where the list is long. @param {HTMLElement} item */
+  reveal(item) {
+    const { list } = this;
+    if (list.scrollWidth > list.clientWidth) list.scrollLeft = item.offsetLeft - list.offsetLeft - 11;
+    else list.scrollTop = Math.max(0, item.offsetTop - list.offsetTop - list.clientHeight + item.offsetHeight);
+  }
+
   /** The words of the open step, with the numbers of what is on the stage now. */
-  function prose() {
-    if (!body) return;
-    const step = app.page().steps[app.state.step - 1];
-    const paragraphs = step.body.filter((/** @type {string} */ p) => holds(p, app.known));
-    const nodes = paragraphs.map((/** @type {string} */ p) =>
-      el("p", null, ...phraseOf(p.replace(CONDITION, ""), app.known)),
-    );
-    fill(body, ...nodes, step.guess && app.guesses() ? guess(step.guess) : null);
+  prose() {
+    if (!this.body) return;
+    const { known } = this.app;
+    const step = this.app.page().steps[this.app.state.step - 1];
+    const paragraphs = step.body
+      .filter((/** @type {string} */ words) => holds(words, known))
+      .map((/** @type {string} */ words) => el("p", null, ...said(words.replace(CONDITION, ""), known)));
+    fill(this.body, ...paragraphs, step.guess && this.app.guesses() ? this.guess(step.guess) : null);
   }
 
   /** @param {any} asked */
-  function guess(asked) {
+  guess(asked) {
+    const { app } = this;
     const given = app.guessed();
-    const box = el("div", { class: "gv-ask" }, el("p", { class: "gv-asked" }, ...phraseOf(asked.question, app.known)));
+    const box = el("div", { class: "gv-ask" }, el("p", { class: "gv-asked" }, ...said(asked.question, app.known)));
     if (given === undefined) {
       const chips = asked.options.map((/** @type {string} */ option, /** @type {number} */ index) =>
         el("button", { type: "button", class: "gv-chip", onclick: () => app.guess(index) }, option),
@@ -74,18 +80,26 @@ export function createSteps(app) {
       return box;
     }
     const right = app.known[asked.right];
-    const verdict = given < 0 || right === undefined || right < 0 ? "" : given === right ? "frame.right" : "frame.wrong";
-    box.classList.toggle("gv-yes", given === right);
-    box.classList.toggle("gv-no", verdict === "frame.wrong");
-    const said = verdict ? [el("b", null, text(verdict)), " "] : [];
-    box.append(el("p", { role: "status" }, ...said, ...phraseOf(asked.answer, app.known)));
+    const decided = given >= 0 && right !== undefined && right >= 0;
+    box.classList.toggle("gv-yes", decided && given === right);
+    box.classList.toggle("gv-no", decided && given !== right);
+    const verdict = given === right ? text("frame.right") : text("frame.wrong");
+    const opening = decided ? [el("b", null, verdict), " "] : [];
+    box.append(el("p", { role: "status" }, ...opening, ...said(asked.answer, app.known)));
     return box;
   }
-
-  return { root, draw, prose };
 }
 
-const CONDITION = /^\[if (not )?(\w+)\] ?/;
+/**
+ * Prose with the facts that are known so far; "…" for those still on their way.
+ * @param {string} words
+ * @param {Record<string, any>} facts
+ */
+function said(words, facts) {
+  const values = { ...facts };
+  for (const [, name] of words.matchAll(/\{([a-z_][a-z0-9_]*)/g)) values[name] ??= "…";
+  return render(words, values);
+}
 
 /** @param {string} paragraph @param {Record<string, any>} facts */
 function holds(paragraph, facts) {

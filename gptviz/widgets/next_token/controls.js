@@ -5,17 +5,35 @@ import { text } from "../kit/words.js";
 
 const STEPS_K = [0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100, 200, 500, 1000, 5000, 20000];
 
-/** @param {any} app @param {any} parts */
-export function createControls(app, { draws, writing, wanted }) {
+/** @param {any} parts */
+export function createControls({ draws, writing, wanted }) {
   const temperature = slider("temperature", 0, 3, 0.05);
   const topK = slider("top_k", 0, STEPS_K.length - 1, 1);
   const topP = slider("top_p", 0.01, 1, 0.01);
-  const reset = el("button", { type: "button", class: "gv-btn", onclick: () => move({ temperature: 1, top_k: 0, top_p: 1, order: "temperature" }) },
-    text("next_token.reset")); // prettier-ignore
+  const reset = el(
+    "button",
+    {
+      type: "button",
+      class: "gv-btn",
+      onclick: () => move({ temperature: 1, top_k: 0, top_p: 1, order: "temperature" }),
+    },
+    text("next_token.reset"),
+  );
   const equal = el("div", { class: "gv-equal" });
   const below = el("div", { class: "gv-below" });
-  const root = el("div", { class: "gv-ctl" }, temperature.root, topK.root, topP.root, reset, equal, draws.controls, writing.controls, below);
-  const self = { root, set, vocabulary, facts, onmove: (/** @type {any} */ _fields) => {} };
+  const root = el(
+    "div",
+    { class: "gv-ctl" },
+    temperature.root,
+    topK.root,
+    topP.root,
+    reset,
+    equal,
+    draws.controls,
+    writing.controls,
+    below,
+  );
+  const self = { root, set, vocabulary, facts, onmove: /** @type {(fields: any) => void} */ (() => {}) };
   root.addEventListener("pointerenter", () => wanted().catch(() => {}));
   root.addEventListener("focusin", () => wanted().catch(() => {}));
 
@@ -48,7 +66,13 @@ export function createControls(app, { draws, writing, wanted }) {
   function vocabulary(V, places) {
     const words = percentList(places.map((/** @type {any} */ b) => b.p));
     const rows = places.map((/** @type {any} */ b, /** @type {number} */ i) =>
-      el("p", null, el("span", null, b.place === V ? text("next_token.last") : ordinal(b.place)), el("span", null, b.shown), el("span", null, words[i])),
+      el(
+        "p",
+        null,
+        el("span", null, b.place === V ? text("next_token.last") : ordinal(b.place)),
+        el("span", null, b.shown),
+        el("span", null, words[i]),
+      ),
     );
     fill(below, el("h2", null, text("next_token.below")), ...rows);
   }
@@ -71,7 +95,13 @@ function slider(name, min, max, step) {
   const input = el("input", { type: "range", id, min, max, step });
   const output = el("output", { for: id });
   // words: next_token.temperature next_token.top_k next_token.top_p next_token.*_hint
-  const root = el("div", { class: "gv-sl" }, el("label", { for: id }, text(`next_token.${name}`), output), input, el("small", null, text(`next_token.${name}_hint`)));
+  const root = el(
+    "div",
+    { class: "gv-sl" },
+    el("label", { for: id }, text(`next_token.${name}`), output),
+    input,
+    el("small", null, text(`next_token.${name}_hint`)),
+  );
   /** @param {number} value @param {string} words */
   const show = (value, words) => {
     input.value = String(value);

@@ -9,8 +9,13 @@ const SHOWN = 60; // darts on the line
 export function createDraws(app, { names, paint }) {
   const button = (/** @type {string} */ key, /** @type {() => void} */ onclick, kind = "") =>
     el("button", { type: "button", class: `gv-btn ${kind}`, onclick }, text(key));
-  const controls = el("div", { class: "gv-acts" },
-    button("next_token.draw_one", () => go(1)), button("next_token.draw_many", () => go(1000), "gv-main"), button("next_token.clear", clear)); // prettier-ignore
+  const controls = el(
+    "div",
+    { class: "gv-acts" },
+    button("next_token.draw_one", () => go(1)),
+    button("next_token.draw_many", () => go(1000), "gv-main"),
+    button("next_token.clear", clear),
+  );
   /** @type {Map<number, number>} */
   let hits = new Map();
   /** @type {number[]} */
@@ -52,7 +57,9 @@ export function createDraws(app, { names, paint }) {
     const fit = S.chiSquare(table.final, table.kept, hits, n);
     const best = app.known.best;
     stage.say("next_token.drew", { n, best, hit: (hits.get(0) || 0) / n, expected: table.final[0] });
-    controls.title = phrase(fit.p > 0.01 ? "next_token.fit_good" : "next_token.fit_bad", { p: fit.p }).map((x) => x.textContent).join("");
+    controls.title = phrase(fit.p > 0.01 ? "next_token.fit_good" : "next_token.fit_bad", { p: fit.p })
+      .map((x) => x.textContent)
+      .join("");
   }
 
   return {
@@ -65,7 +72,10 @@ export function createDraws(app, { names, paint }) {
       ready = nextReady;
       table = nextTable;
     },
-    /** Another distribution or seed makes the tally worthless; the same one, painted again, does not. @param {string} key */
+    /**
+     * Another distribution or seed makes the tally worthless; the same one, painted again, does not.
+     * @param {string} key
+     */
     reset(key) {
       if (key === stamp) return;
       stamp = key;

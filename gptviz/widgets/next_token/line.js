@@ -2,8 +2,7 @@
 import { el, fill } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 
-/** @param {any} _app */
-export function createLine(_app) {
+export function createLine() {
   const root = el("div", { class: "gv-line", role: "img", "aria-label": text("next_token.line") });
 
   /** @param {any} table @param {string[]} names @param {number} tokens @param {number[]} darts places from 0 to 1 */

@@ -6,195 +6,153 @@ import { createControls } from "./controls.js";
 import { createDraws } from "./draws.js";
 import { createLine } from "./line.js";
 import * as S from "./sampling.js";
+import { factsOf, modelsOwn, plain, sentence, settingsKey, shaped, tableOf } from "./shares.js";
 import { createWriting } from "./writing.js";
+
+const REST = 90; // ms without a move, after which the prose follows a slider
 
 /**
  * @param {HTMLElement} root
  * @param {any} app
  */
 export function mount(root, app) {
-  const context = el("div", { class: "gv-ctx" });
-  const line = createLine(app);
-  const bars = createBars(point);
-  const draws = createDraws(app, { names, paint });
-  const writing = createWriting(app);
-  const controls = createControls(app, { draws, writing, wanted: exact });
-  root.append(context, line.root, el("div", { class: "gv-nt" }, el("div", { class: "gv-ntmain" }, bars.root, writing.root), controls.root));
-  /** @type {any} */
-  let view = null;
-  /** @type {any} */
-  let outlook = null;
-  /** @type {any} */
-  let ready = null; // all logits, prepared; null until they are wanted
-  let readyKey = "";
-  let frame = 0;
-  /** @type {Map<number, string>} */
-  const known = new Map();
+  const picture = new NextToken(root, app);
+  return {
+    show: (/** @type {any} */ view) => picture.show(view),
+    resize: () => picture.paint(),
+    table: () => tableOf(picture.outlook),
+  };
+}
 
-  async function show(/** @type {any} */ next) {
-    const args = { text: next.text, model: next.model };
-    const found = await next.ask("outlook", args);
+class NextToken {
+  /** @param {HTMLElement} root @param {any} app */
+  constructor(root, app) {
+    this.root = root;
+    this.app = app;
+    /** @type {any} */
+    this.view = null;
+    /** @type {any} */
+    this.outlook = null;
+    /** @type {any} */
+    this.ready = null; // all logits, prepared; null until they are wanted
+    this.readyKey = "";
+    this.frame = 0;
+    this.timer = 0;
+    /** @type {Map<number, string>} */
+    this.known = new Map();
+    this.context = el("div", { class: "gv-ctx" });
+    this.line = createLine();
+    this.bars = createBars((row) => this.point(row));
+    this.draws = createDraws(app, {
+      names: (/** @type {number[]} */ ids) => this.names(ids),
+      paint: () => this.paint(),
+    });
+    this.writing = createWriting(app);
+    this.controls = createControls({ draws: this.draws, writing: this.writing, wanted: () => this.exact() });
+    this.controls.onmove = (/** @type {any} */ fields) => this.moved(fields);
+    const main = el("div", { class: "gv-ntmain" }, this.bars.root, this.writing.root);
+    root.append(this.context, this.line.root, el("div", { class: "gv-nt" }, main, this.controls.root));
+  }
+
+  /** @param {any} next */
+  async show(next) {
+    const found = await next.ask("outlook", { text: next.text, model: next.model });
     if (!next.current()) return;
-    const other = outlook !== found;
-    view = next;
-    outlook = found;
-    if (other) adopt();
-    const key = `${next.text}\u0000${next.model}`;
-    if (readyKey !== key) ready = null;
-    if (!next.recorded && (!plain(next) || next.show !== "bars")) await exact();
+    const other = this.outlook !== found;
+    this.view = next;
+    this.outlook = found;
+    if (other) this.adopt();
+    if (this.readyKey !== this.key()) this.ready = null;
+    if (!next.recorded && (!plain(next) || next.show !== "bars")) await this.exact();
     if (!next.current()) return;
-    controls.set(next);
-    draws.reset(key + settingsKey(next));
-    writing.reset(key);
-    root.dataset.show = next.show;
-    paint();
+    this.controls.set(next);
+    this.draws.reset(this.key() + settingsKey(next));
+    this.writing.reset(this.key());
+    this.root.dataset.show = next.show;
+    this.paint();
+  }
+
+  key() {
+    return JSON.stringify([this.view.text, this.view.model]);
   }
 
   /** A new prediction: names, and the text that led to it. */
-  function adopt() {
-    known.clear();
-    outlook.ids.forEach((/** @type {number} */ id, /** @type {number} */ i) => known.set(id, outlook.shown[i]));
-    const last = outlook.tokens.slice(-40);
-    fill(context, ...last.map((/** @type {string} */ t) => el("span", null, t)), el("span", { class: "gv-slot" }, "?"));
-    context.scrollLeft = context.scrollWidth;
-    controls.vocabulary(outlook.vocabulary, outlook.below);
+  adopt() {
+    const { ids, shown, tokens, vocabulary, below } = this.outlook;
+    this.known.clear();
+    ids.forEach((/** @type {number} */ id, /** @type {number} */ i) => this.known.set(id, shown[i]));
+    const last = tokens.slice(-40).map((/** @type {string} */ token) => el("span", null, token));
+    fill(this.context, ...last, el("span", { class: "gv-slot" }, "?"));
+    this.context.scrollLeft = this.context.scrollWidth;
+    this.controls.vocabulary(vocabulary, below);
   }
 
   /** All logits, for what a slider needs; asked for once a prompt, when the settings are first touched. */
-  async function exact() {
-    if (!view || view.recorded) return;
-    const key = `${view.text}\u0000${view.model}`;
-    if (ready && readyKey === key) return;
-    const { logits } = await view.ask("logits", { text: view.text, model: view.model });
-    if (key !== `${view.text}\u0000${view.model}`) return;
-    ready = S.prepare(logits);
-    readyKey = key;
+  async exact() {
+    if (!this.view || this.view.recorded) return;
+    const key = this.key();
+    if (this.ready && this.readyKey === key) return;
+    const { logits } = await this.view.ask("logits", { text: this.view.text, model: this.view.model });
+    if (key !== this.key()) return;
+    this.ready = S.prepare(logits);
+    this.readyKey = key;
   }
 
   /** @param {number[]} ids */
-  async function names(ids) {
-    const missing = ids.filter((id) => !known.has(id));
+  async names(ids) {
+    const missing = ids.filter((id) => !this.known.has(id));
     if (missing.length) {
-      const { shown } = await app.parts.ask("names", { ids: missing, model: view.model });
-      missing.forEach((id, i) => known.set(id, shown[i]));
+      const { shown } = await this.app.parts.ask("names", { ids: missing, model: this.view.model });
+      missing.forEach((id, i) => this.known.set(id, shown[i]));
     }
-    return ids.map((id) => known.get(id) || "");
+    return ids.map((id) => this.known.get(id) || "");
   }
 
-  /** Slider moves are gathered: one paint a frame, always with the latest settings. */
-  function later() {
-    if (!frame) frame = requestAnimationFrame(() => ((frame = 0), paint()));
+  /** A slider moved: moves are gathered, one paint a frame, always with the latest settings. @param {any} fields */
+  moved(fields) {
+    Object.assign(this.view, fields);
+    this.app.set(fields, { draw: false });
+    this.draws.reset(this.key() + settingsKey(this.view));
+    if (this.ready) this.later();
+    else this.exact().then(() => this.later());
   }
 
-  function paint() {
-    if (!outlook) return;
-    const table = ready ? shaped(ready, view, outlook) : modelsOwn(outlook);
-    const rows = bars.draw(table, outlook.shown, draws.counts(), view.show === "draws");
-    line.draw(table, outlook.shown, rows, draws.darts());
-    controls.facts(table);
-    draws.use(ready, table);
-    speak(table, rows);
-    root.dataset.painted = `${view.temperature} ${view.top_k} ${view.top_p}`;
+  later() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.paint();
+    });
   }
 
-  function speak(/** @type {any} */ table, /** @type {number} */ rows) {
-    const facts = factsOf(outlook, table, view, ready, rows);
-    app.facts(facts);
-    if (view.show === "writing") writing.speak();
-    else if (view.show === "draws") draws.speak();
-    else app.parts.stage.say(`next_token.${sentence(view)}`, facts); // words: next_token.expects next_token.greedy next_token.tempered next_token.cooled next_token.cut
-    app.parts.steps.prose();
+  paint() {
+    if (!this.outlook) return;
+    const { view, outlook, ready, draws } = this;
+    const shares = ready ? shaped(ready, view) : modelsOwn(outlook);
+    const rows = this.bars.draw(shares, outlook.shown, draws.counts());
+    this.line.draw(shares, outlook.shown, rows, draws.darts());
+    this.controls.facts(shares);
+    draws.use(ready, shares);
+    this.speak(factsOf(outlook, shares, view, ready, rows));
+    this.root.dataset.painted = `${view.temperature} ${view.top_k} ${view.top_p}`;
+  }
+
+  /** @param {any} facts */
+  speak(facts) {
+    this.app.facts(facts);
+    if (this.view.show === "writing") this.writing.speak();
+    else if (this.view.show === "draws") this.draws.speak();
+    else {
+      // words: next_token.expects next_token.greedy next_token.tempered next_token.cooled next_token.cut
+      this.app.parts.stage.say(`next_token.${sentence(this.view)}`, facts);
+    }
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.app.parts.steps.prose(), REST);
   }
 
   /** @param {any} row what is pointed at */
-  function point(row) {
-    if (!row) return app.parts.stage.point(null);
-    const key = row.others ? "next_token.row_others" : "next_token.row";
-    app.parts.stage.point(phrase(key, row));
+  point(row) {
+    const key = row && row.others ? "next_token.row_others" : "next_token.row";
+    this.app.parts.stage.point(row ? phrase(key, row) : null);
   }
-
-  controls.onmove = (/** @type {any} */ fields) => {
-    Object.assign(view, fields);
-    app.set(fields, { draw: false });
-    if (ready) return later();
-    exact().then(later);
-  };
-
-  return { show, resize: paint, table: () => tableOf(outlook) };
-}
-
-/** @param {any} v */
-const plain = (v) => v.temperature === 1 && !v.top_k && v.top_p === 1;
-/** @param {any} v */
-const settingsKey = (v) => `${v.temperature} ${v.top_k} ${v.top_p} ${v.order} ${v.seed}`;
-
-/** @param {any} v */
-function sentence(v) {
-  if (v.temperature === 0) return "greedy";
-  if (v.top_k || v.top_p < 1) return "cut";
-  if (v.temperature === 1) return "expects";
-  return v.temperature > 1 ? "tempered" : "cooled";
-}
-
-/** The bars' numbers while only the model's own are known: ranks from the likeliest, and all others as one. */
-function modelsOwn(/** @type {any} */ outlook) {
-  const V = outlook.vocabulary;
-  const p = Float64Array.from(outlook.p);
-  const shown = p.reduce((a, b) => a + b, 0);
-  const others = (/** @type {number} */ from) => {
-    let sum = Math.max(0, 1 - shown);
-    for (let r = p.length - 1; r >= from; r--) sum += p[r];
-    return sum;
-  };
-  return { V, raw: p, tempered: p, final: p, kept: V, entropy: outlook.entropy, rest: { raw: others, tempered: others, final: others } };
-}
-
-/** The three stages for the settings, over the whole vocabulary. */
-function shaped(/** @type {any} */ ready, /** @type {any} */ v, /** @type {any} */ outlook) {
-  const settings = { temperature: v.temperature, topK: Math.min(v.top_k, ready.V), topP: v.top_p, topPFirst: v.order === "top_p" };
-  const result = S.stages(ready, settings);
-  const rest = (/** @type {Float64Array} */ p) => (/** @type {number} */ from) => S.sum(p, from, ready.V);
-  return {
-    V: ready.V,
-    raw: ready.raw,
-    tempered: result.tempered,
-    final: result.final,
-    kept: result.kept,
-    entropy: result.entropyFinal,
-    rest: { raw: rest(ready.raw), tempered: rest(result.tempered), final: rest(result.final) },
-    ids: outlook.ids,
-  };
-}
-
-/** What the prose may say about what is on the stage. */
-function factsOf(/** @type {any} */ outlook, /** @type {any} */ t, /** @type {any} */ v, /** @type {any} */ ready, /** @type {number} */ rows) {
-  const [raw, now] = [t.rest.raw(rows), t.rest.tempered(rows)];
-  const settings = { temperature: v.temperature, topK: Math.min(v.top_k, t.V), topP: v.top_p };
-  const kept = (/** @type {boolean} */ first) => (ready ? S.keptInOrder(ready, settings, first) : t.kept);
-  return {
-    tokens: outlook.tokens.length,
-    vocabulary: t.V,
-    others: t.V - rows,
-    others_all: t.V - 1,
-    best: outlook.shown[0],
-    second: outlook.shown[1],
-    best_p: outlook.p[0],
-    second_p: outlook.p[1],
-    best_now: t.tempered[0],
-    temperature: v.temperature,
-    others_raw: raw,
-    others_p: now,
-    others_way: Math.abs(now - raw) < 0.01 ? 1 : now > raw ? 2 : 0,
-    kept: t.kept,
-    kept_temperature: kept(false),
-    kept_top_p: kept(true),
-    cut_p: Math.max(0, 1 - S.sum(t.tempered, 0, Math.min(t.kept, t.tempered.length))),
-  };
-}
-
-/** @param {any} outlook */
-function tableOf(outlook) {
-  if (!outlook) return null;
-  const rows = outlook.shown.map((/** @type {string} */ token, /** @type {number} */ i) => [token, i + 1, outlook.p[i]]);
-  return { head: ["token", "rank", "p"], rows };
 }

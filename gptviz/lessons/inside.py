@@ -1,0 +1,188 @@
+"""The page Inside: one column followed from the token table to the answer, and what the model is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gptviz.decoder.decoder import Decoder, Run
+from gptviz.lab.looking import anatomy, depth, logit_lens
+from gptviz.lessons.fields import Field
+from gptviz.lessons.next_token import shown
+from gptviz.lessons.questions import Question
+from gptviz.service import Service
+
+KEY = "inside"
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("at", "int", -1, -1, 100_000),
+        Field("layer", "int", 0, 0, 10_000),
+        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "count")),
+    )
+}
+COLUMNS = 24  # read at all layers at once; more would be cells too narrow for a word
+MOST_STREAM = 2_048  # positions; the stream of all layers has to be kept
+
+
+def questions(service: Service) -> list[Question]:
+    """/lens and /anatomy, and what the picture asks."""
+
+    def lens(text: str, position: int = -1, count: int = 5, model: str = "") -> dict[str, Any]:
+        """What the model would say at one position if it stopped after each layer."""
+        decoder, run = read(service, text, model)
+        readings = logit_lens.logit_lens(decoder, run, position, count=count)
+        place = position % len(run.ids)
+        return {
+            "token": decoder.tokenizer.token(run.ids[place]),
+            "position": place,
+            "target": decoder.tokenizer.token(readings[-1].ids[0]),
+            "rows": [_reading(decoder, row) for row in readings],
+        }
+
+    def column(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
+        """The text's tokens, and the first words of one column at every layer."""
+        decoder, run = read(service, text, model)
+        places = depth.window(len(run.ids), at, COLUMNS)
+        return {
+            "tokens": shown(decoder, run.ids),
+            "ids": run.ids,
+            "window": places,
+            "place": at % len(run.ids),
+            "vocabulary": decoder.shape.vocabulary,
+            "width": decoder.shape.width,
+            "rows": lens(text, at, 3, model)["rows"],
+        }
+
+    def grid(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
+        """The word of every layer in a window of columns."""
+        decoder, run = read(service, text, model)
+        found = depth.depth(decoder, run, depth.window(len(run.ids), at, COLUMNS))
+        words = [shown(decoder, row) for row in found.ids.tolist()]
+        return {"window": found.positions, "words": words, "ids": found.ids, "p": found.p}
+
+    def lookup(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
+        """One token's row of the table, its nearest rows, and its row in the head."""
+        decoder, run = read(service, text, model)
+        place = depth.window(len(run.ids), at, 1)[0]
+        id = run.ids[place]
+        found = service.compute(("vector", decoder.name, id), lambda: anatomy.token_vector(decoder, id))
+        row = decoder.model.get_input_embeddings().weight[id].detach().float().cpu()
+        near = [{"shown": decoder.tokenizer.token(n.id).shown, "cosine": n.cosine} for n in found.near_in]
+        out = [{"shown": decoder.tokenizer.token(n.id).shown, "cosine": n.cosine} for n in found.near_out]
+        return {"id": id, "row": row, "norm": found.norm, "tied": found.tied, "near": near, "near_out": out}
+
+    def order(text: str, model: str = "") -> dict[str, Any]:
+        """Places of equal tokens and how they part; how the model knows a place."""
+        decoder, run = read(service, text, model)
+        places = service.compute(("positions", decoder.name), lambda: anatomy.positions(decoder.model))
+        return {
+            "pairs": depth.pairs(run),
+            "kind": places.kind,
+            "rows": places.rows,
+            "norms": places.norms,
+            "wavelengths": places.wavelengths,
+            "past_the_end": places.past_the_end,
+            "context": decoder.shape.context,
+        }
+
+    def stream(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
+        """Lengths of the vectors between the blocks and of what each block adds, in a window of columns."""
+        decoder, run = read(service, text, model)
+        found = anatomy.stream(decoder, run)
+        places = depth.window(len(run.ids), at, COLUMNS)
+        return {
+            "window": places,
+            "norms": [[row[place] for place in places] for row in found.norms],
+            "added": [[row[place] for place in places] for row in found.added],
+            "final": [found.final[place] for place in places],
+        }
+
+    def parts(model: str = "") -> dict[str, Any]:
+        """Every module with its shape and parameters, and the totals with and without tying."""
+        return anatomy_of(service, service.decoder(model))
+
+    def boxes(model: str = "") -> dict[str, Any]:
+        """The boxes in the order data passes them, for this model and for GPT-2 small."""
+        decoder = service.decoder(model)
+        return {"own": _boxes(_dissected(service, decoder)), "small": _boxes(anatomy.gpt2_small())}
+
+    return [
+        Question("lens", lens),
+        Question("anatomy", parts),
+        *(Question(fn.__name__, fn, public=False) for fn in (column, grid, lookup, order, stream, boxes)),
+    ]
+
+
+def read(service: Service, text: str, model: str) -> tuple[Decoder, Run]:
+    """The run of a text with its residual stream."""
+    decoder, ids = service.encode(text, model, most=MOST_STREAM)
+    key = ("reading", decoder.name, tuple(ids))
+    found = service.compute(key, lambda: logit_lens.read(decoder, ids), lambda r: r.nbytes)
+    return decoder, found.run
+
+
+def anatomy_of(service: Service, decoder: Decoder) -> dict[str, Any]:
+    """What /anatomy answers."""
+    found = _dissected(service, decoder)
+    rows = [
+        {
+            "name": row.name,
+            "kind": row.kind,
+            "role": row.role,
+            "layer": row.layer,
+            "shape": row.shape,
+            "tensors": row.tensors,
+            "parameters": row.parameters,
+            "shared_with": row.shared_with,
+        }
+        for row in found.rows
+    ]
+    return {
+        "rows": rows,
+        "total": found.total,
+        "tied": found.tied,
+        "untied_total": found.untied_total,
+        "tying_saves": found.tying_saves,
+    }
+
+
+def _dissected(service: Service, decoder: Decoder) -> anatomy.Anatomy:
+    return service.compute(("anatomy", decoder.name), lambda: anatomy.dissect(decoder.model))
+
+
+def _boxes(found: anatomy.Anatomy) -> dict[str, Any]:
+    stages = [
+        {
+            "role": stage.role,
+            "repeat": stage.repeat,
+            "parameters": stage.parameters,
+            "rows": [
+                {"name": r.name, "role": r.role, "shape": r.shape, "parameters": r.parameters, "shared": r.shared_with}
+                for r in stage.rows
+            ],
+        }
+        for stage in anatomy.scheme(found)
+    ]
+    roles: dict[str, int] = {}
+    for row in found.rows:
+        roles[row.role] = roles.get(row.role, 0) + row.parameters
+    return {
+        "stages": stages,
+        "roles": roles,
+        "total": found.total,
+        "tied": found.tied,
+        "untied_total": found.untied_total,
+        "tying_saves": found.tying_saves,
+        "share": found.share,
+    }
+
+
+def _reading(decoder: Decoder, row: logit_lens.Reading) -> dict[str, Any]:
+    top = zip(row.ids, shown(decoder, row.ids), row.p, strict=True)
+    return {
+        "after": "embedding" if row.layer == 0 else row.layer - 1,
+        "top": [{"id": id, "shown": look, "p": p} for id, look, p in top],
+        "entropy": row.entropy,
+        "target_p": row.final_p,
+        "target_rank": row.final_rank,
+    }

@@ -1,0 +1,344 @@
+// The picture of step one: the chosen column with the word of every layer, all other columns pale beside it.
+import { label, mix } from "../kit/colour.js";
+import { el, fill, svg } from "../kit/dom.js";
+import { percent } from "../kit/numbers.js";
+import { phrase, text } from "../kit/words.js";
+import { settled, word } from "./page.js";
+
+/** @param {HTMLElement} root @param {any} app */
+export const createColumn = (root, app) => new Column(root, app);
+
+class Column {
+  /** @param {HTMLElement} root @param {any} app */
+  constructor(root, app) {
+    this.app = app;
+    this.legend = legend();
+    this.picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
+    root.append(this.legend, el("div", { class: "gv-fill" }, this.picture));
+    /** @type {any} */
+    this.column = null;
+    /** @type {any} */
+    this.grid = null;
+    this.cursor = -1;
+    this.picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.keys(event));
+    this.picture.addEventListener("pointerleave", () => this.point(-1));
+    this.picture.addEventListener("pointermove", (/** @type {any} */ event) => {
+      const cell = event.target.closest("[data-row]");
+      if (cell) this.point(Number(cell.dataset.row), Number(cell.dataset.place));
+    });
+    this.picture.addEventListener("click", (/** @type {any} */ event) => {
+      const cell = event.target.closest("[data-place]");
+      if (cell) this.pick(Number(cell.dataset.place));
+    });
+  }
+
+  /** @param {any} view @param {any} found */
+  async show(view, found) {
+    this.column = found;
+    this.grid = null;
+    this.behind(view, found);
+    this.say();
+  }
+
+  /** The pale columns are a background: without them the picture still says what it says. */
+  async behind(/** @type {any} */ view, /** @type {any} */ found) {
+    const grid = await view.ask("grid", { text: view.text, at: view.at, model: view.model }).catch(() => null);
+    if (!grid || this.column !== found) return;
+    this.grid = grid;
+    this.resize();
+  }
+
+  say() {
+    const { column } = this;
+    const rows = column.rows;
+    const top = rows[rows.length - 1].top[0];
+    const settles = settled(rows);
+    const values = { token: column.tokens[column.place], answer: word(top.shown), p: top.p, settles };
+    const key = settles < 0 ? "said_from_start" : settles === rows.length - 2 ? "said_top" : "said_late";
+    this.app.parts.stage.say(`inside.${key}`, { ...values, last: rows.length - 2 }); // words: inside.said_*
+    this.picture.setAttribute("aria-label", text(`inside.${key}`, { ...values, last: rows.length - 2 }));
+  }
+
+  resize() {
+    const { column, grid, picture } = this;
+    if (!column) return;
+    const { width, height, unit } = this.app.parts.stage.size();
+    const g = geometry(width, height - this.legend.offsetHeight - 10, unit, column);
+    picture.setAttribute("width", String(g.width));
+    picture.setAttribute("height", String(g.height));
+    fill(
+      picture,
+      ...axis(g, column),
+      ...(grid ? pale(g, grid, column) : []),
+      ...own(g, column),
+      ...brackets(g, column),
+    );
+  }
+
+  /** @param {number} row @param {number} [place] */
+  point(row, place) {
+    const { column, grid } = this;
+    if (row < 0) return this.app.parts.stage.point(null);
+    const inGrid = grid && place !== undefined && place !== column.place;
+    const at = inGrid ? grid.window.indexOf(place) : -1;
+    const shown = inGrid ? grid.words[row][at] : column.rows[row].top[0].shown;
+    const p = inGrid ? grid.p[row * grid.window.length + at] : column.rows[row].top[0].p;
+    const token = column.tokens[place ?? column.place];
+    const key = row ? "inside.cell" : "inside.cell_table";
+    this.app.parts.stage.point(phrase(key, { layer: row - 1, token, word: word(shown), p }));
+  }
+
+  /** @param {number} place */
+  pick(place) {
+    this.app.set({ at: place === this.column.tokens.length - 1 ? -1 : place });
+  }
+
+  /** @param {KeyboardEvent} event */
+  keys(event) {
+    const { column } = this;
+    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key] || 0;
+    const side = { ArrowRight: 1, ArrowLeft: -1 }[event.key] || 0;
+    if (!step && !side) return;
+    event.preventDefault();
+    const place = column.place + side;
+    if (side && place >= 0 && place < column.tokens.length) this.pick(place);
+    const last = column.rows.length - 1;
+    this.cursor = Math.min(last, Math.max(0, (this.cursor < 0 ? last : this.cursor) + step));
+    this.point(this.cursor);
+  }
+
+  table() {
+    return tableOf(this.column);
+  }
+}
+
+function legend() {
+  return el(
+    "div",
+    { class: "gv-bar gv-legend" },
+    el("i", { class: "gv-swatch" }),
+    text("inside.legend_same"),
+    el("i", { class: "gv-swatch gv-grey" }),
+    text("inside.legend_other"),
+    el("span", { class: "gv-soft" }, text("inside.legend_number")),
+  );
+}
+
+/** Where everything stands: rows from the bottom up, the chosen column wide, brackets on the right. */
+function geometry(
+  /** @type {number} */ width,
+  /** @type {number} */ height,
+  /** @type {number} */ unit,
+  /** @type {any} */ column,
+) {
+  const narrow = width < 560;
+  const rows = column.rows.length;
+  const left = 44 * unit;
+  const right = narrow ? 0 : Math.min(320 * unit, width * 0.33);
+  const foot = 26 * unit;
+  const head = 18 * unit;
+  const band = 4 * unit; // between groups of five layers
+  const gaps = band * (Math.floor((rows - 2) / 5) + 1);
+  const rowHeight = Math.min(46 * unit, (height - foot - head - gaps) / rows);
+  const bottom = height - foot;
+  const y = (/** @type {number} */ r) => bottom - (r + 1) * rowHeight - band * (r ? 1 + Math.floor((r - 1) / 5) : 0);
+  const across = column.window.length;
+  const room = width - left - right - 12 * unit;
+  const own = Math.max(narrow ? 120 : 150 * unit, room / Math.max(across, 4));
+  const pale = across > 1 ? (room - own) / (across - 1) : 0;
+  const at = column.window.indexOf(column.place);
+  const x = (/** @type {number} */ i) => left + (i <= at ? i * pale : (i - 1) * pale + own);
+  return { width, height, unit, left, right, rows, rowHeight, y, x, own, pale, at, bottom, room, narrow };
+}
+
+/** Layer numbers on the left, tokens under the columns. */
+function axis(/** @type {any} */ g, /** @type {any} */ column) {
+  const out = [];
+  const every = g.rowHeight >= 13 * g.unit ? 1 : 5;
+  for (let r = 0; r < g.rows; r++) {
+    if (r && (r - 1) % every && r !== g.rows - 1) continue;
+    const words = r ? String(r - 1) : text("inside.table_row");
+    out.push(
+      svg(
+        "text",
+        { x: g.left - 8 * g.unit, y: g.y(r) + g.rowHeight / 2, class: "gv-tick", "text-anchor": "end" },
+        words,
+      ),
+    );
+  }
+  out.push(
+    svg("text", { x: g.left, y: 11 * g.unit, class: "gv-tick gv-sans" }, text("inside.read_up", { n: g.rows - 1 })),
+  );
+  column.window.forEach((/** @type {number} */ place, /** @type {number} */ i) => {
+    const own = i === g.at;
+    const wide = own ? g.own : g.pale;
+    const room = Math.floor(wide / (7.4 * g.unit));
+    if (room < 2 && !own) return;
+    const token = clip(column.tokens[place], room);
+    out.push(
+      svg(
+        "text",
+        {
+          x: g.x(i) + wide / 2,
+          y: g.bottom + 16 * g.unit,
+          class: own ? "gv-tick gv-own" : "gv-tick",
+          "text-anchor": "middle",
+          "data-place": place,
+        },
+        token,
+      ),
+    );
+  });
+  return out;
+}
+
+/** The other columns: how sure each place is, teal where its final word is there already. */
+function pale(/** @type {any} */ g, /** @type {any} */ grid, /** @type {any} */ column) {
+  const out = [];
+  const P = grid.window.length;
+  for (let i = 0; i < P; i++) {
+    if (grid.window[i] === column.place) continue;
+    const target = grid.ids[(g.rows - 1) * P + i];
+    for (let r = 0; r < g.rows; r++) {
+      const k = r * P + i;
+      const there = grid.ids[k] === target;
+      const t = 0.06 + 0.4 * grid.p[k];
+      const fillWith = there ? mix("--card", "--key", t) : mix("--card", "--soft", 0.55 * t);
+      out.push(
+        svg("rect", {
+          x: g.x(i) + 0.5,
+          y: g.y(r) + 0.5,
+          width: Math.max(1, g.pale - 1),
+          height: Math.max(1, g.rowHeight - 1),
+          fill: fillWith,
+          "data-row": r,
+          "data-place": grid.window[i],
+        }),
+      );
+      if (g.pale > 46 * g.unit && g.rowHeight > 14 * g.unit) {
+        const words = clip(word(grid.words[r][i]), Math.floor((g.pale - 8) / (7 * g.unit)));
+        out.push(
+          svg(
+            "text",
+            { x: g.x(i) + 4 * g.unit, y: g.y(r) + g.rowHeight / 2, class: "gv-tick", "pointer-events": "none" },
+            words,
+          ),
+        );
+      }
+    }
+  }
+  return out;
+}
+
+/** The chosen column: a word and its probability in every cell. */
+function own(/** @type {any} */ g, /** @type {any} */ column) {
+  const target = column.rows[g.rows - 1].top[0].id;
+  const out = [];
+  column.rows.forEach((/** @type {any} */ row, /** @type {number} */ r) => {
+    const top = row.top[0];
+    const there = top.id === target;
+    const [from, to, t] = there ? ["--card", "--key", 0.25 + 0.75 * top.p] : ["--card", "--soft", 0.1 + 0.45 * top.p];
+    const cell = {
+      x: g.x(g.at) + 0.5,
+      y: g.y(r) + 0.5,
+      width: g.own - 1,
+      height: Math.max(1, g.rowHeight - 1),
+      fill: mix(from, to, t),
+      "data-row": r,
+      "data-place": column.place,
+    };
+    const ink = label(from, to, t);
+    const y = g.y(r) + g.rowHeight / 2;
+    const size = Math.min(13.5 * g.unit, g.rowHeight * 0.86);
+    out.push(svg("rect", cell));
+    if (g.rowHeight < 7) return;
+    const words = {
+      y,
+      fill: ink,
+      "font-size": size,
+      class: there ? "gv-word gv-there" : "gv-word",
+      "pointer-events": "none",
+    };
+    const share = percent(top.p);
+    const room = (g.own - 14 * g.unit) / (size * 0.62) - share.length - 1;
+    out.push(
+      svg("text", { ...words, x: g.x(g.at) + 6 * g.unit }, clip(word(top.shown), Math.max(3, Math.floor(room)))),
+    );
+    out.push(svg("text", { ...words, x: g.x(g.at) + g.own - 6 * g.unit, "text-anchor": "end" }, share));
+  });
+  out.push(
+    svg("rect", {
+      x: g.x(g.at),
+      y: g.y(g.rows - 1),
+      width: g.own,
+      height: g.bottom - g.y(g.rows - 1),
+      class: "gv-outline",
+    }),
+  );
+  return out;
+}
+
+/** Runs of layers that say the same, told in words beside the column; the last run in large type. */
+function brackets(/** @type {any} */ g, /** @type {any} */ column) {
+  if (!g.right) return [];
+  const runs = grouped(column.rows);
+  const x = g.x(g.at) + g.own + (g.at === column.window.length - 1 ? 10 * g.unit : g.width);
+  if (x > g.width) return [];
+  const longest = [...runs].sort((a, b) => b.last - b.first - (a.last - a.first)).slice(0, 6);
+  const out = [];
+  for (const run of runs) {
+    const final = run.last === g.rows - 1;
+    if (!final && !longest.includes(run) && run.first !== 0) continue;
+    const [top, base] = [g.y(run.last) + 2, g.y(run.first) + g.rowHeight - 2];
+    if (base - top < 9 * g.unit && !final) continue;
+    out.push(svg("path", { d: `M${x} ${top}h5V${base}h-5`, class: "gv-bracket" }));
+    const said = told(run, g.rows, column);
+    const kind = final ? "gv-run gv-final" : "gv-run";
+    out.push(
+      svg(
+        "text",
+        { x: x + 12 * g.unit, y: (top + base) / 2, class: kind },
+        clip(said, Math.floor((g.width - x - 14 * g.unit) / ((final ? 9.2 : 7.2) * g.unit))),
+      ),
+    );
+  }
+  return out;
+}
+
+/** @param {any[]} rows */
+function grouped(rows) {
+  /** @type {{ first: number, last: number, shown: string }[]} */
+  const runs = [];
+  rows.forEach((row, r) => {
+    const last = runs[runs.length - 1];
+    if (last && r > 1 && rows[r - 1].top[0].id === row.top[0].id) last.last = r;
+    else runs.push({ first: r, last: r, shown: row.top[0].shown });
+  });
+  return runs;
+}
+
+/** @param {any} run @param {number} rows @param {any} column */
+function told(run, rows, column) {
+  if (run.first === 0) return text("inside.looked_up", { id: column.ids[column.place], vocabulary: column.vocabulary });
+  const values = { first: run.first - 1, last: run.last - 1, word: word(run.shown) };
+  const one = run.first === run.last;
+  if (run.last === rows - 1) return text(one ? "inside.run_final_one" : "inside.run_final", values);
+  return text(one ? "inside.run_one" : "inside.run_many", values);
+}
+
+/** @param {string} words @param {number} room */
+const clip = (words, room) => (words.length > room ? `${words.slice(0, Math.max(1, room - 1))}…` : words);
+
+/** @param {any} column */
+function tableOf(column) {
+  const head = ["inside.table_layer", "inside.table_word", "inside.table_p", "inside.table_rank"].map((key) =>
+    text(key),
+  ); // words: inside.table_layer inside.table_word inside.table_p inside.table_rank
+  const rows = column.rows.map((/** @type {any} */ r) => [
+    r.after === "embedding" ? text("inside.table_row") : r.after,
+    r.top[0].shown,
+    percent(r.top[0].p),
+    r.target_rank,
+  ]);
+  return { head, rows };
+}

@@ -1,0 +1,74 @@
+"""Record what each page asks for its first picture: `python -m tools.record nano smollm2-135m`.
+
+The answers go to assets/recorded/MODEL/PAGE.json, by question. The page shows them, marked "recorded", until the live
+answer is there. Run it again whenever an answer of a first picture changes; a test compares them with live ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Response, sync_playwright
+
+from gptviz.lessons import PAGES
+from gptviz.service import Service, Settings
+from gptviz.shell import build
+
+FOLDER = Path(__file__).resolve().parents[1] / "assets" / "recorded"
+MOST = 60_000  # characters of one answer: a first picture has to be small
+LIVE = (".gv-app[data-shown$=live]", 120_000)
+
+
+def main(models: list[str]) -> None:
+    """Record every page that reads the prompt, for each of the models."""
+    with sync_playwright() as playwright:
+        path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        for model in models:
+            service = Service(Settings(model))
+            service.start(wait=True)
+            app = build(service)
+            _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
+            for page in PAGES:
+                if getattr(page, "PROMPTED", True):
+                    write(model, page.KEY, asked(browser, f"{url}?lesson={page.KEY}"))
+            app.demo.close()
+        browser.close()
+
+
+def asked(browser: Browser, address: str) -> dict[str, Any]:
+    """All questions of the page's first picture with their answers, as they went over the wire."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    answers: list[Response] = []
+    page.on("response", lambda response: answers.append(response) if "/ask/" in response.url else None)
+    page.goto(address)
+    page.wait_for_selector(LIVE[0], timeout=LIVE[1])
+    page.wait_for_timeout(500)
+    found = {}
+    for response in answers:
+        name, body = response.url.rsplit("/", 1)[1], response.text()
+        if name != "status" and response.ok and len(body) <= MOST and "\n" not in body:
+            found[question(name, json.loads(response.request.post_data or "{}"))] = json.loads(body)
+    page.close()
+    return found
+
+
+def question(name: str, args: dict[str, Any]) -> str:
+    """The name of a question with its arguments, as widgets/kit/ask.js spells it."""
+    return f"{name} {json.dumps(dict(sorted(args.items())), ensure_ascii=False, separators=(',', ':'))}"
+
+
+def write(model: str, page: str, found: dict[str, Any]) -> None:
+    """Keep the answers of one page."""
+    path = FOLDER / model / f"{page}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    print(f"{path}: {len(found)} answers, {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["nano"])
