@@ -19,6 +19,7 @@ KEY, WARN = "#0f5c73", "#b9420b"
 SANS = "Plex Sans, system-ui, sans-serif"
 UNITS = ((1e15, "PB", "quadrillion"), (1e12, "TB", "trillion"), (1e9, "GB", "billion"), (1e6, "MB", "million"),
          (1e3, "kB", ""))  # fmt: skip
+# words: kv_cache.line_* kv_cache.mark_* kv_cache.axis_* kv_cache.ops_* numbers.unit_*
 FALL, GROW = KEY, WARN  # the part that stays small, the part that takes over
 COLOURS = {"cached": FALL, "uncached": GROW, "matrices": FALL, "attention": GROW, "weights": FALL, "cache": GROW}
 

@@ -18,10 +18,11 @@ from gptviz.words import words
 CODE = Path(__file__).parents[2] / "gptviz"
 # Texts that are there before the code that says them.
 WAITING = {
-    "terms.*.name": "the Reference page lists them",
     "errors.*": "each page's errors move with the page",
 }
-SAYS = re.compile(r"""(?<![\w.])(?:words\.)?(?:text|phrase|has)\(\s*["'`]([^"'`$]+)["'`]""")
+SAYS = re.compile(
+    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.\.\.phrase|\.say)\(\s*(?:[^"'`(),]+\?\s*)?["'`]([^"'`$]+)["'`]"""
+)
 SAYS_SOME = re.compile(r"""(?<![\w.])(?:words\.)?(?:text|phrase)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)""")
 DATA_WORDS = re.compile(r"""data-words["']?\s*[=:,]\s*["']([^"']+)["']|dataset\.words\s*=\s*["']([^"']+)["']""")
 IN_PYTHON = re.compile(r"""\.text\(\s*["']([a-z0-9_]+(?:\.[a-z0-9_]+)+)["']""")

@@ -3,7 +3,10 @@ import { css, onTheme } from "./colour.js";
 import { el } from "./dom.js";
 import { text } from "./words.js";
 
-/** The light colours that gptviz/figures.py draws with, and the tokens they stand for. */
+/**
+ * The light colours that gptviz/figures.py draws with, and the tokens they stand for.
+ * @type {Record<string, string>}
+ */
 const TOKENS = {
   "#1d1c1a": "--ink",
   "#625e56": "--soft",
@@ -55,7 +58,8 @@ function thin(layout) {
   layout.margin = { ...layout.margin, l: 74, r: 74 };
   const axis = layout.xaxis;
   axis.tickangle = 0;
-  if (axis.ticktext) axis.ticktext = axis.ticktext.map((/** @type {string} */ t, /** @type {number} */ i) => (i % 2 ? "" : t));
+  if (axis.ticktext)
+    axis.ticktext = axis.ticktext.map((/** @type {string} */ t, /** @type {number} */ i) => (i % 2 ? "" : t));
 }
 
 /**
@@ -69,9 +73,10 @@ function dressed(value) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, dressed(item)]));
   }
   if (typeof value !== "string") return value;
-  const token = TOKENS[/** @type {keyof TOKENS} */ (value.toLowerCase())];
+  const token = TOKENS[value.toLowerCase()];
   if (token) return css(token);
   if (!value.startsWith("@")) return value;
+  // words: kv_cache.line_* kv_cache.mark_* kv_cache.axis_* kv_cache.ops_* numbers.unit_*
   const [key, n] = value.slice(1).split("|");
   return text(key, n === undefined ? {} : { n: Number.isFinite(+n) ? +n : n });
 }

@@ -24,21 +24,33 @@ export function createLegend() {
 }
 
 /** @param {string} kind @param {number} n */
-const key = (kind, n) => el("span", null, el("i", { class: `gv-key-${kind}` }), el("span", null, ...phrase(`kv_cache.key_${kind}`, { n }))); // words: kv_cache.key_new kv_cache.key_again kv_cache.key_kept
+const key = (kind, n) =>
+  // words: kv_cache.key_new kv_cache.key_again kv_cache.key_kept
+  el("span", null, el("i", { class: `gv-key-${kind}` }), el("span", null, ...phrase(`kv_cache.key_${kind}`, { n })));
 
 /** Positions, arithmetic, bytes and seconds of both lanes so far. */
 export function createBill() {
   const cells = MEASURES.map((name) => {
     const factor = el("b");
-    const bars = ["uncached", "cached"].map((lane) => ({ bar: el("i", { class: `gv-bar-${lane}` }), number: el("span") }));
+    const bars = ["uncached", "cached"].map((lane) => ({
+      bar: el("i", { class: `gv-bar-${lane}` }),
+      number: el("span"),
+    }));
     // words: kv_cache.measure_positions kv_cache.measure_flops kv_cache.measure_bytes kv_cache.measure_seconds
-    const root = el("div", { class: "gv-measure" }, el("h3", null, text(`kv_cache.measure_${name}`), factor),
-      ...bars.map(({ bar, number }) => el("div", { class: "gv-two" }, el("div", { class: "gv-rail" }, bar), number))); // prettier-ignore
+    const root = el(
+      "div",
+      { class: "gv-measure" },
+      el("h3", null, text(`kv_cache.measure_${name}`), factor),
+      ...bars.map(({ bar, number }) => el("div", { class: "gv-two" }, el("div", { class: "gv-rail" }, bar), number)),
+    );
     return { name, root, factor, bars };
   });
   const root = el("div", { class: "gv-strip gv-bill" }, ...cells.map((cell) => cell.root));
 
-  /** @param {any} sums so far @param {any} full at the end @param {boolean} timed @param {string} waiting said where no time is known */
+  /**
+   * @param {any} sums so far @param {any} full at the end @param {boolean} timed
+   * @param {string} waiting said where no time is known
+   */
   function draw(sums, full, timed, waiting) {
     for (const { name, factor, bars } of cells) {
       const known = name !== "seconds" || timed;
@@ -64,7 +76,9 @@ function said(name, value) {
 /** A count of operations in words people say. @param {number} n */
 export function operations(n) {
   for (const [size, unit] of UNITS) {
-    if (n >= size) return text(`kv_cache.ops_${unit}`, { n: decimal(n / size, n / size < 10 ? 2 : n / size < 100 ? 1 : 0) }); // words: kv_cache.ops_*
+    if (n >= size)
+      // words: kv_cache.ops_*
+      return text(`kv_cache.ops_${unit}`, { n: decimal(n / size, n / size < 10 ? 2 : n / size < 100 ? 1 : 0) });
   }
   return whole(n);
 }

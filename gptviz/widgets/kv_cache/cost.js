@@ -12,17 +12,37 @@ export class Cost {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    // words: kv_cache.cost_reading kv_cache.cost_writing kv_cache.cost_bytes kv_cache.cost_race kv_cache.axes_tenfold kv_cache.axes_even
-    this.what = segment(text("kv_cache.cost_of"), WHAT.map((w) => [w, text(`kv_cache.cost_${w}`)]), (v) => app.set({ cost: v }));
-    this.axes = segment(text("kv_cache.axes"), AXES.map((a) => [a, text(`kv_cache.axes_${a}`)]), (v) => app.set({ axes: v }));
+    // words: kv_cache.cost_* kv_cache.axes_*
+    this.what = segment(
+      text("kv_cache.cost_of"),
+      WHAT.map((w) => [w, text(`kv_cache.cost_${w}`)]),
+      (v) => app.set({ cost: v }),
+    );
+    this.axes = segment(
+      text("kv_cache.axes"),
+      AXES.map((a) => [a, text(`kv_cache.axes_${a}`)]),
+      (v) => app.set({ axes: v }),
+    );
     this.box = el("div", { class: "gv-plot" });
-    this.root = el("div", { class: "gv-pane gv-cost" }, el("div", { class: "gv-bar" }, this.what.box, this.axes.box), this.box);
+    this.root = el(
+      "div",
+      { class: "gv-pane gv-cost" },
+      el("div", { class: "gv-bar" }, this.what.box, this.axes.box),
+      this.box,
+    );
     /** @type {any} */
     this.data = null;
   }
 
   async show(/** @type {any} */ view) {
-    const args = { text: view.text, what: view.cost, axes: view.axes, first: view.first, new: view.new, model: view.model };
+    const args = {
+      text: view.text,
+      what: view.cost,
+      axes: view.axes,
+      first: view.first,
+      new: view.new,
+      model: view.model,
+    };
     const found = await view.ask("kv_cost", args);
     if (!view.current()) return;
     this.view = view;
@@ -41,17 +61,38 @@ export class Cost {
     const { crossing, context, lines, lengths, model } = this.data;
     const top = lengths[lengths.length - 1];
     const [first, second] = Object.values(lines).map((/** @type {any} */ line) => line[line.length - 1]);
-    const facts = { crossing, context, top, inside: crossing <= context, share: second / first, [`cost_is_${this.view.cost}`]: true, look_up_factor: model && Math.round(model.read_flops / model.look_up_flops), first_value: operations(first), second_value: operations(second), name: model && model.name, race_again: first, race_kept: second };
+    const facts = {
+      crossing,
+      context,
+      top,
+      inside: crossing <= context,
+      share: second / first,
+      [`cost_is_${this.view.cost}`]: true,
+      look_up_factor: model && Math.round(model.read_flops / model.look_up_flops),
+      first_value: operations(first),
+      second_value: operations(second),
+      name: model && model.name,
+      race_again: first,
+      race_kept: second,
+    };
     for (const what of WHAT) if (what !== this.view.cost) facts[`cost_is_${what}`] = false;
     this.app.facts(facts);
-    this.app.parts.stage.say(`kv_cache.say_cost_${this.view.cost}`, facts); // words: kv_cache.say_cost_reading kv_cache.say_cost_writing kv_cache.say_cost_bytes kv_cache.say_cost_race
+    // words: kv_cache.say_cost_*
+    this.app.parts.stage.say(`kv_cache.say_cost_${this.view.cost}`, facts);
     this.app.parts.steps.prose();
   }
 
   table() {
     if (!this.data) return null;
     const names = Object.keys(this.data.lines);
-    const head = [text("kv_cache.table_tokens"), ...names.map((n) => text(`kv_cache.line_${n}`))]; // words: kv_cache.line_*
-    return { head, rows: this.data.lengths.map((/** @type {number} */ n, /** @type {number} */ i) => [whole(n), ...names.map((k) => whole(this.data.lines[k][i]))]) };
+    // words: kv_cache.line_*
+    const head = [text("kv_cache.table_tokens"), ...names.map((n) => text(`kv_cache.line_${n}`))];
+    return {
+      head,
+      rows: this.data.lengths.map((/** @type {number} */ n, /** @type {number} */ i) => [
+        whole(n),
+        ...names.map((k) => whole(this.data.lines[k][i])),
+      ]),
+    };
   }
 }

@@ -31,7 +31,11 @@ export class End {
     fill(this.rows, el("h3", null, ...phrase("kv_cache.cropping_title", { n: d.context })), ...this.bars(d));
     const names = [text("kv_cache.place_was", { n: d.context - 1 }), text("kv_cache.place_now", { n: d.context - 2 })];
     const token = d.written[d.fits - 1];
-    fill(this.moved, el("h3", null, ...phrase("kv_cache.moved_title", { token, layer: d.layer })), ...vectors(d.sample, names, this.root.clientWidth));
+    fill(
+      this.moved,
+      el("h3", null, ...phrase("kv_cache.moved_title", { token, layer: d.layer })),
+      ...vectors(d.sample, names, this.root.clientWidth),
+    );
     fill(this.note, ...phrase(d.own ? "kv_cache.end_own" : "kv_cache.end_other", { ...d }));
     this.speak();
   }
@@ -42,11 +46,27 @@ export class End {
       el("span", { class: `gv-place gv-is-${kind}` }, el("b", null, token), el("small", null, place));
     const narrow = this.root.clientWidth < 600;
     const few = narrow ? 2 : 4;
-    const begins = d.begins.slice(0, few).map((/** @type {string} */ t, /** @type {number} */ i) => cell("old", t, whole(i)));
-    const ends = d.ends.slice(narrow ? -1 : -2).map((/** @type {string} */ t, /** @type {number} */ i, /** @type {any[]} */ all) => cell("old", t, whole(d.prompt - all.length + i)));
-    const written = d.written.slice(0, d.fits).map((/** @type {string} */ t, /** @type {number} */ i) => cell("new", t, whole(d.prompt + i)));
+    const begins = d.begins
+      .slice(0, few)
+      .map((/** @type {string} */ t, /** @type {number} */ i) => cell("old", t, whole(i)));
+    const ends = d.ends
+      .slice(narrow ? -1 : -2)
+      .map((/** @type {string} */ t, /** @type {number} */ i, /** @type {any[]} */ all) =>
+        cell("old", t, whole(d.prompt - all.length + i)),
+      );
+    const written = d.written
+      .slice(0, d.fits)
+      .map((/** @type {string} */ t, /** @type {number} */ i) => cell("new", t, whole(d.prompt + i)));
     const wall = cell("wall", text("kv_cache.no_place"), whole(d.context));
-    return el("div", { class: "gv-placerow" }, ...begins, el("span", { class: "gv-place gv-is-gap" }, "…"), ...ends, ...written, wall);
+    return el(
+      "div",
+      { class: "gv-placerow" },
+      ...begins,
+      el("span", { class: "gv-place gv-is-gap" }, "…"),
+      ...ends,
+      ...written,
+      wall,
+    );
   }
 
   /** How many positions each further token runs. @param {any} d */
@@ -54,10 +74,17 @@ export class End {
     const most = Math.max(...d.positions);
     return d.written.map((/** @type {string} */ token, /** @type {number} */ i) => {
       const beyond = i >= d.fits && d.positions[i] > 1;
-      return el("div", { class: `gv-croprow${beyond ? " gv-is-beyond" : ""}` },
+      return el(
+        "div",
+        { class: `gv-croprow${beyond ? " gv-is-beyond" : ""}` },
         el("span", null, text("kv_cache.crop_token", { n: i + 1 }), " ", el("code", { class: "gv-token" }, token)),
-        el("span", { class: "gv-rail" }, el("i", { style: { width: `${Math.max(0.4, (100 * d.positions[i]) / most)}%` } })),
-        el("b", null, text("kv_cache.crop_readings", { n: d.positions[i] }))); // prettier-ignore
+        el(
+          "span",
+          { class: "gv-rail" },
+          el("i", { style: { width: `${Math.max(0.4, (100 * d.positions[i]) / most)}%` } }),
+        ),
+        el("b", null, text("kv_cache.crop_readings", { n: d.positions[i] })),
+      );
     });
   }
 
@@ -72,7 +99,15 @@ export class End {
 
   table() {
     if (!this.data) return null;
-    const head = ["row", "token", "readings"].map((k) => text(`kv_cache.table_${k}`)); // words: kv_cache.table_*
-    return { head, rows: this.data.written.map((/** @type {string} */ t, /** @type {number} */ i) => [i + 1, t, whole(this.data.positions[i])]) };
+    // words: kv_cache.table_*
+    const head = ["row", "token", "readings"].map((k) => text(`kv_cache.table_${k}`));
+    return {
+      head,
+      rows: this.data.written.map((/** @type {string} */ t, /** @type {number} */ i) => [
+        i + 1,
+        t,
+        whole(this.data.positions[i]),
+      ]),
+    };
   }
 }

@@ -10,7 +10,8 @@ export const KEPT = "kept";
 export const LATER = "later";
 
 /**
- * @typedef {{ prompt: number, count: number, upto: number, names: string[], kept: boolean }} Lane prompt P tokens, count N rows
+ * Prompt P tokens, count N rows.
+ * @typedef {{ prompt: number, count: number, upto: number, names: string[], kept: boolean }} Lane
  */
 
 export function createGrid() {
@@ -53,19 +54,30 @@ export function createGrid() {
     mark.hidden = !cell;
     if (!cell || !at) return;
     const left = at.x(cell.column);
-    const style = { left: `${left}px`, top: `${cell.row * at.height}px`, width: `${Math.max(at.width, 3)}px`, height: `${Math.max(at.height, 3)}px` };
+    const style = {
+      left: `${left}px`,
+      top: `${cell.row * at.height}px`,
+      width: `${Math.max(at.width, 3)}px`,
+      height: `${Math.max(at.height, 3)}px`,
+    };
     Object.assign(mark.style, style);
   }
   return { root, box, draw, find, point };
 }
 
 /** Where columns and rows stand; the middle of a long prompt is left out. @param {Lane} lane */
-function place({ prompt, count, names }, /** @type {number} */ width, /** @type {number} */ height, /** @type {number} */ unit) {
+function place(
+  { prompt, count, names },
+  /** @type {number} */ width,
+  /** @type {number} */ height,
+  /** @type {number} */ unit,
+) {
   const longest = names.reduce((n, name) => Math.max(n, name.length), 3);
   const label = Math.min(longest * 7.3, 94) * unit + 8;
   const room = Math.max(width - label, 40);
   const all = prompt + count - 1;
-  const shown = room / all >= LEAST ? prompt : Math.min(prompt, Math.max(6, Math.floor(room / LEAST) - (count - 1) - GAP));
+  const shown =
+    room / all >= LEAST ? prompt : Math.min(prompt, Math.max(6, Math.floor(room / LEAST) - (count - 1) - GAP));
   const cut = shown < prompt;
   const first = Math.ceil(shown / 2);
   const columns = shown + count - 1 + (cut ? GAP : 0);
@@ -85,7 +97,11 @@ function place({ prompt, count, names }, /** @type {number} */ width, /** @type 
   return { width: w, height: h, cut, left, x: (/** @type {number} */ j) => slot(j) * w, column };
 }
 
-/** What a cell is. @param {{ prompt: number, upto: number, kept: boolean }} lane @param {number} row @param {number} column */
+/**
+ * What a cell is.
+ * @param {{ prompt: number, upto: number, kept: boolean }} lane @param {number} row
+ * @param {number} column
+ */
 export function kind({ prompt, upto, kept }, row, column) {
   if (row >= upto) return LATER;
   if (row === 0 || column === prompt + row - 1) return NEW;
@@ -94,32 +110,46 @@ export function kind({ prompt, upto, kept }, row, column) {
 
 /** @param {CanvasRenderingContext2D} c @param {ReturnType<typeof place>} at @param {Lane} lane @param {number} unit */
 function paint(c, at, lane, unit) {
-  const { width: w, height: h } = at;
-  const gap = Math.min(w, h) > 7 ? 1.5 : Math.min(w, h) > 3.5 ? 0.75 : 0;
-  const fills = { [NEW]: css("--key"), [AGAIN]: mix("--card", "--key", 0.4), [KEPT]: css("--void"), [LATER]: css("--void") };
-  const line = css("--rule");
-  const dot = css("--soft");
+  const small = Math.min(at.width, at.height);
+  const gap = small > 7 ? 1.5 : small > 3.5 ? 0.75 : 0;
+  const look = {
+    gap,
+    dotted: small >= 6,
+    line: css("--rule"),
+    dot: css("--soft"),
+    fills: { [NEW]: css("--key"), [AGAIN]: mix("--card", "--key", 0.4), [KEPT]: css("--void"), [LATER]: css("--void") },
+  };
   for (let row = 0; row < lane.count; row++) {
     for (let j = 0; j < lane.prompt + row; j++) {
       if (at.cut && j > at.left[0] && j < at.left[1]) j = at.left[1];
-      const what = kind(lane, row, j);
       const left = at.cut && j === at.left[0];
-      const [x, y, cw, ch] = [at.x(j), row * h, (left ? GAP * w : w) - gap, h - gap];
-      c.fillStyle = fills[what];
-      c.globalAlpha = left ? 0.5 : 1;
-      c.fillRect(x, y, cw, ch);
-      c.globalAlpha = 1;
-      if (what === KEPT || what === LATER) outline(c, x, y, cw, ch, line);
-      if (what === KEPT && Math.min(w, h) >= 6 && !left) {
-        c.fillStyle = dot;
-        c.fillRect(x + cw / 2 - 1, y + ch / 2 - 1, 2, 2);
-      }
+      const width = (left ? GAP * at.width : at.width) - gap;
+      cell(c, kind(lane, row, j), at.x(j), row * at.height, width, at.height - gap, look, left);
     }
   }
   labels(c, at, lane, unit);
 }
 
-/** @param {CanvasRenderingContext2D} c @param {number} x @param {number} y @param {number} w @param {number} h @param {string} colour */
+/**
+ * @param {CanvasRenderingContext2D} c @param {"new" | "again" | "kept" | "later"} what
+ * @param {number} x @param {number} y @param {number} w @param {number} h @param {any} look
+ * @param {boolean} pooled it stands for the tokens that have no column of their own
+ */
+function cell(c, what, x, y, w, h, look, pooled) {
+  c.fillStyle = look.fills[what];
+  c.globalAlpha = pooled ? 0.5 : 1;
+  c.fillRect(x, y, w, h);
+  c.globalAlpha = 1;
+  if (what === KEPT || what === LATER) outline(c, x, y, w, h, look.line);
+  if (what !== KEPT || !look.dotted || pooled) return;
+  c.fillStyle = look.dot;
+  c.fillRect(x + w / 2 - 1, y + h / 2 - 1, 2, 2);
+}
+
+/**
+ * @param {CanvasRenderingContext2D} c @param {number} x @param {number} y @param {number} w
+ * @param {number} h @param {string} colour
+ */
 function outline(c, x, y, w, h, colour) {
   if (Math.min(w, h) < 4) return;
   c.strokeStyle = colour;
@@ -138,6 +168,10 @@ function labels(c, /** @type {any} */ at, /** @type {Lane} */ lane, /** @type {n
     if (!last && lane.upto - 1 - row < every && every > 1) continue;
     c.fillStyle = css(last ? "--ink" : "--soft");
     c.font = `${last ? 500 : 400} ${size}px ${getComputedStyle(document.body).getPropertyValue("--mono")}`;
-    c.fillText(lane.names[row].slice(0, 13), at.x(lane.prompt + row - 1) + at.width + 4, Math.max(size / 2 + 1, (row + 0.5) * at.height));
+    c.fillText(
+      lane.names[row].slice(0, 13),
+      at.x(lane.prompt + row - 1) + at.width + 4,
+      Math.max(size / 2 + 1, (row + 0.5) * at.height),
+    );
   }
 }

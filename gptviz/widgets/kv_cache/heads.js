@@ -72,14 +72,32 @@ export class Heads {
       const y = (top + q + low) / 2;
       return svg("path", { d: `M${a} ${top + q}C${a} ${y} ${b} ${y} ${b} ${low}`, class: "gv-share" });
     });
-    const queries = Array.from({ length: heads }, (_, i) => box(x(i), top, q, "gv-q", step > 18 * unit ? String(i) : "", size));
+    const queries = Array.from({ length: heads }, (_, i) =>
+      box(x(i), top, q, "gv-q", step > 18 * unit ? String(i) : "", size),
+    );
     const keys = Array.from({ length: kv }, (_, g) => {
       const w = Math.min(q * 1.15, (room / kv) * 0.42);
       const c = centre(g);
-      return svg("g", null, box(c - w * 0.56, low, w, "gv-k", w > 12 ? "K" : "", size, q), box(c + w * 0.56, low, w, "gv-v", w > 12 ? "V" : "", size, q));
+      return svg(
+        "g",
+        null,
+        box(c - w * 0.56, low, w, "gv-k", w > 12 ? "K" : "", size, q),
+        box(c + w * 0.56, low, w, "gv-v", w > 12 ? "V" : "", size, q),
+      );
     });
     const label = text("kv_cache.heads_picture", { heads, kv });
-    fill(this.picture, svg("svg", { width: W, height: H, role: "img", "aria-label": label }, name("kv_cache.queries_of", top, heads), name("kv_cache.keys_of", low, kv), ...lines, ...queries, ...keys));
+    fill(
+      this.picture,
+      svg(
+        "svg",
+        { width: W, height: H, role: "img", "aria-label": label },
+        name("kv_cache.queries_of", top, heads),
+        name("kv_cache.keys_of", low, kv),
+        ...lines,
+        ...queries,
+        ...keys,
+      ),
+    );
   }
 
   /** One bar for each number of key-value heads that divides the heads; a press chooses it. @param {number} kv */
@@ -88,11 +106,28 @@ export class Heads {
     const most = this.bytes(heads);
     const offered = divisors(heads);
     const bars = offered.map((k) =>
-      el("button", { type: "button", class: "gv-kvbar", "aria-pressed": String(k === kv), onclick: () => this.app.set({ kv: k === own ? 0 : k }) },
-        el("span", null, text("kv_cache.kv_heads", { n: k }), k === own ? el("small", null, text("kv_cache.own")) : null),
-        el("span", { class: "gv-rail" }, el("i", { style: { width: `${Math.max(0.6, (100 * this.bytes(k)) / most)}%` } })),
-        el("b", null, bytes(this.bytes(k)))),
-    ); // prettier-ignore
+      el(
+        "button",
+        {
+          type: "button",
+          class: "gv-kvbar",
+          "aria-pressed": String(k === kv),
+          onclick: () => this.app.set({ kv: k === own ? 0 : k }),
+        },
+        el(
+          "span",
+          null,
+          text("kv_cache.kv_heads", { n: k }),
+          k === own ? el("small", null, text("kv_cache.own")) : null,
+        ),
+        el(
+          "span",
+          { class: "gv-rail" },
+          el("i", { style: { width: `${Math.max(0.6, (100 * this.bytes(k)) / most)}%` } }),
+        ),
+        el("b", null, bytes(this.bytes(k))),
+      ),
+    );
     fill(this.bars, el("h3", null, text("kv_cache.kv_bars")), ...bars);
   }
 
@@ -113,7 +148,8 @@ export class Heads {
     };
     this.app.facts(facts);
     const key = kv === heads ? (own < heads ? "all" : "plain") : kv === own ? "own" : "other";
-    this.app.parts.stage.say(`kv_cache.say_heads_${key}`, facts); // words: kv_cache.say_heads_all kv_cache.say_heads_plain kv_cache.say_heads_own kv_cache.say_heads_other
+    // words: kv_cache.say_heads_*
+    this.app.parts.stage.say(`kv_cache.say_heads_${key}`, facts);
     this.app.parts.steps.prose();
   }
 
@@ -124,9 +160,23 @@ export class Heads {
   }
 }
 
-/** @param {number} c @param {number} y @param {number} w @param {string} kind @param {string} name @param {number} size @param {number} [h] */
+/**
+ * @param {number} c @param {number} y @param {number} w @param {string} kind @param {string} name
+ * @param {number} size @param {number} [h]
+ */
 function box(c, y, w, kind, name, size, h = w) {
   const rect = svg("rect", { x: c - w / 2, y, width: w, height: h, rx: 4, class: kind });
-  const words = svg("text", { x: c, y: y + h / 2 + 1, class: `gv-svgin ${kind}t`, "text-anchor": "middle", "dominant-baseline": "middle", "font-size": size }, name);
+  const words = svg(
+    "text",
+    {
+      x: c,
+      y: y + h / 2 + 1,
+      class: `gv-svgin ${kind}t`,
+      "text-anchor": "middle",
+      "dominant-baseline": "middle",
+      "font-size": size,
+    },
+    name,
+  );
   return svg("g", null, rect, name ? words : null);
 }

@@ -6,7 +6,10 @@ import { createGrid } from "./grid.js";
 
 export const LANES = ["uncached", "cached"];
 
-/** Tokens run through the model to write n after a prompt of p. @param {number} p @param {number} n @param {string} lane */
+/**
+ * Tokens run through the model to write n after a prompt of p.
+ * @param {number} p @param {number} n @param {string} lane
+ */
 export function readings(p, n, lane) {
   if (!n) return 0;
   return lane === "cached" ? p + n - 1 : n * p + (n * (n - 1)) / 2;
@@ -48,8 +51,18 @@ function createLane(name) {
   // words: kv_cache.lane_uncached kv_cache.lane_cached kv_cache.lane_uncached_note kv_cache.lane_cached_note
   const grid = createGrid();
   const title = el("h2", null, text(`kv_cache.lane_${name}`), el("small", null, text(`kv_cache.lane_${name}_note`)));
-  const count = el("div", { class: "gv-tally" }, el("div", null, number, " ", el("span", null, text("kv_cache.readings"))), sum);
-  const root = el("div", { class: `gv-lane gv-lane-${name}` }, el("div", { class: "gv-lanehead" }, title, count), grid.root);
+  const count = el(
+    "div",
+    { class: "gv-tally" },
+    el("div", null, number, " ", el("span", null, text("kv_cache.readings"))),
+    sum,
+  );
+  const root = el(
+    "div",
+    { class: `gv-lane gv-lane-${name}` },
+    el("div", { class: "gv-lanehead" }, title, count),
+    grid.root,
+  );
   return { root, number, sum, grid };
 }
 
@@ -74,7 +87,8 @@ function listen(root, lanes, on) {
 
 /**
  * The cell that an arrow key leads to; over the end of a row into the other lane.
- * @param {{ lane: number, row: number, column: number }} now @param {string} key @param {number} prompt @param {number} count
+ * @param {{ lane: number, row: number, column: number }} now @param {string} key
+ * @param {number} prompt @param {number} count
  */
 export function neighbour(now, key, prompt, count) {
   const next = { ...now };

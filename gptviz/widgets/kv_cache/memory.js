@@ -5,7 +5,10 @@
  *   context: number, window: number, source: string }} Model
  */
 
-/** Bytes of one token's keys and values. @param {Model} m @param {number} bits @param {number} [heads] key-value heads */
+/**
+ * Bytes of one token's keys and values.
+ * @param {Model} m @param {number} bits @param {number} [heads] key-value heads
+ */
 export const perToken = (m, bits, heads = m.kv_heads) => (2 * m.layers * heads * m.head_width * bits) / 8;
 
 /**

@@ -20,23 +20,42 @@ export class Race {
     this.lanes = createLanes({ point: (cell) => this.point(cell), move: (key) => this.move(key) });
     this.legend = createLegend();
     this.bill = createBill();
-    this.root = el("div", { class: "gv-pane gv-race" }, this.controls(), this.lanes.root, this.legend.root, this.bill.root);
     /** @type {any} */
     this.view = null;
     /** @type {any} */
     this.data = null; // what kv_count says
     /** @type {string[]} */
     this.ahead = []; // tokens written before any race
+    /** @type {any} */
+    this.lengths = null;
     /** @type {number[] | null} */
     this.playing = null; // rows of each lane while it is replayed
     this.clock = 0;
     /** @type {any} */
     this.cell = null;
+    this.root = el(
+      "div",
+      { class: "gv-pane gv-race" },
+      this.controls(),
+      this.lanes.root,
+      this.legend.root,
+      this.bill.root,
+    );
   }
 
   controls() {
-    this.go = el("button", { type: "button", class: "gv-btn gv-main gv-racego", onclick: () => this.race() }, text("kv_cache.race"));
-    this.slider = el("input", { type: "range", min: 0, step: 1, "aria-label": text("kv_cache.rows_shown"), oninput: () => this.slide() });
+    this.go = el(
+      "button",
+      { type: "button", class: "gv-btn gv-main gv-racego", onclick: () => this.race() },
+      text("kv_cache.race"),
+    );
+    this.slider = el("input", {
+      type: "range",
+      min: 0,
+      step: 1,
+      "aria-label": text("kv_cache.rows_shown"),
+      oninput: () => this.slide(),
+    });
     this.shown = el("output");
     const lengths = /** @type {[string, string][]} */ (LENGTHS.map((n) => [String(n), whole(n)]));
     const label = text("kv_cache.new_tokens");
@@ -159,8 +178,10 @@ export class Race {
   /** All measures after so many rows of each lane. @param {number[]} rows @param {number[]} [timed] */
   totals(rows, timed = rows) {
     const { data } = this;
-    const sum = (/** @type {number[]} */ values, /** @type {number} */ n) => values.slice(0, n).reduce((a, b) => a + b, 0);
-    const each = (/** @type {(lane: string, i: number) => number} */ of) => Object.fromEntries(LANES.map((lane, i) => [lane, of(lane, i)]));
+    const sum = (/** @type {number[]} */ values, /** @type {number} */ n) =>
+      values.slice(0, n).reduce((a, b) => a + b, 0);
+    const each = (/** @type {(lane: string, i: number) => number} */ of) =>
+      Object.fromEntries(LANES.map((lane, i) => [lane, of(lane, i)]));
     const seconds = (/** @type {string} */ lane) => this.timing.steps.map((s) => s.seconds[lane]);
     return {
       positions: each((lane, i) => readings(data.tokens.length, rows[i], lane)),
@@ -220,7 +241,8 @@ export class Race {
     if (this.timing.busy()) stage.say("kv_cache.say_measuring", { n: this.timing.steps.length, total: facts.new });
     else if (whole && facts.new < facts.asked) stage.say("kv_cache.say_full", facts);
     else if (whole && done && done.differing) stage.say("kv_cache.say_differ", { ...facts, n: done.differing });
-    else if (whole && done && this.view.show === "bill") stage.say("kv_cache.say_timed", { ...facts, slow: done.seconds.uncached, quick: done.seconds.cached });
+    else if (whole && done && this.view.show === "bill")
+      stage.say("kv_cache.say_timed", { ...facts, slow: done.seconds.uncached, quick: done.seconds.cached });
     else if (facts.rows < 2) stage.say(facts.rows ? "kv_cache.say_one" : "kv_cache.say_none", facts);
     else stage.say("kv_cache.say_done", facts);
   }
@@ -238,7 +260,8 @@ export class Race {
     const token = [...this.data.tokens, ...this.words()][cell.column] ?? "…";
     const times = cell.row + 1 - Math.max(0, cell.column - prompt + 1);
     const values = { row: cell.row + 1, token, writes: this.words()[cell.row] ?? "…", times };
-    this.app.parts.stage.point(phrase(`kv_cache.cell_${what}`, values)); // words: kv_cache.cell_new kv_cache.cell_again kv_cache.cell_kept kv_cache.cell_later
+    // words: kv_cache.cell_new kv_cache.cell_again kv_cache.cell_kept kv_cache.cell_later
+    this.app.parts.stage.point(phrase(`kv_cache.cell_${what}`, values));
   }
 
   /** @param {string} key */
@@ -249,8 +272,16 @@ export class Race {
   table() {
     if (!this.data) return null;
     const { tokens, flops } = this.data;
-    const head = ["row", "token", "again", "kept", "flops_again", "flops_kept"].map((k) => text(`kv_cache.table_${k}`)); // words: kv_cache.table_*
-    const row = (/** @type {number} */ i) => [i + 1, this.words()[i] ?? "…", tokens.length + i, i ? 1 : tokens.length, whole(flops.uncached[i]), whole(flops.cached[i])];
+    // words: kv_cache.table_*
+    const head = ["row", "token", "again", "kept", "flops_again", "flops_kept"].map((k) => text(`kv_cache.table_${k}`));
+    const row = (/** @type {number} */ i) => [
+      i + 1,
+      this.words()[i] ?? "…",
+      tokens.length + i,
+      i ? 1 : tokens.length,
+      whole(flops.uncached[i]),
+      whole(flops.cached[i]),
+    ];
     return { head, rows: Array.from({ length: this.data.new }, (_, i) => row(i)) };
   }
 }

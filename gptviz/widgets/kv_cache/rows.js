@@ -14,19 +14,46 @@ export class Rows {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.change = segment(text("kv_cache.ending"), [["edited", text("kv_cache.ending_edited")], ["cut", text("kv_cache.ending_cut")]], (v) => app.set({ change: v }));
+    this.change = segment(
+      text("kv_cache.ending"),
+      [
+        ["edited", text("kv_cache.ending_edited")],
+        ["cut", text("kv_cache.ending_cut")],
+      ],
+      (v) => app.set({ change: v }),
+    );
     this.note = el("span", { class: "gv-soft" });
     this.names = el("div", { class: "gv-rownames" });
     this.node = el("canvas", { "aria-hidden": "true" });
     this.mark = el("i", { class: "gv-cellmark", hidden: true });
     this.knife = el("i", { class: "gv-knife" });
-    this.map = el("div", { class: "gv-rowmap", tabindex: "0", role: "application", "aria-label": text("kv_cache.rows_picture") }, this.node, this.mark, this.knife);
+    this.map = el(
+      "div",
+      { class: "gv-rowmap", tabindex: "0", role: "application", "aria-label": text("kv_cache.rows_picture") },
+      this.node,
+      this.mark,
+      this.knife,
+    );
     this.axis = el("span", { class: "gv-layeraxis" });
     this.strips = el("div", { class: "gv-strips" });
-    this.root = el("div", { class: "gv-pane gv-rows3" },
-      el("div", { class: "gv-bar" }, el("span", { class: "gv-soft" }, text("kv_cache.ending")), this.change.box, this.note),
-      el("div", { class: "gv-rowgrid" }, this.axis, this.names, this.map), this.strips); // prettier-ignore
+    this.root = el(
+      "div",
+      { class: "gv-pane gv-rows3" },
+      el(
+        "div",
+        { class: "gv-bar" },
+        el("span", { class: "gv-soft" }, text("kv_cache.ending")),
+        this.change.box,
+        this.note,
+      ),
+      el("div", { class: "gv-rowgrid" }, this.axis, this.names, this.map),
+      this.strips,
+    );
     this.at = { row: -1, column: 0 };
+    this.start = 0; // the window's first token
+    this.count = 0;
+    this.w = 1; // px of a cell
+    this.h = 1;
     /** @type {any} */
     this.data = null;
     this.listen();
@@ -86,7 +113,10 @@ export class Rows {
     this.head(tokens, keep, unit);
     fill(this.axis, ...phrase("kv_cache.layers_axis", { n: layers - 1 }));
     this.knife.style.left = `${(keep - this.start) * this.w - 1}px`;
-    fill(this.note, ...(this.count < T ? phrase("kv_cache.window", { from: this.start + 1, to: this.start + this.count, n: T }) : []));
+    fill(
+      this.note,
+      ...(this.count < T ? phrase("kv_cache.window", { from: this.start + 1, to: this.start + this.count, n: T }) : []),
+    );
     this.speak();
   }
 
@@ -111,12 +141,16 @@ export class Rows {
     }
   }
 
-  /** @param {CanvasRenderingContext2D} c @param {number} moved @param {number} shift @param {number} x @param {number} y */
+  /**
+   * @param {CanvasRenderingContext2D} c @param {number} moved @param {number} shift
+   * @param {number} x @param {number} y
+   */
   number(c, moved, shift, x, y) {
     const { unit } = this.app.parts.stage.size();
     c.font = `${12 * unit}px ${getComputedStyle(document.body).getPropertyValue("--mono")}`;
     c.textAlign = "center";
     c.textBaseline = "middle";
+    // not words: names of colours
     c.fillStyle = shift ? label("--warn-soft", "--warn", shift) : label("--key-soft", "--key", 0.28);
     c.fillText(shift ? number(moved) : moved ? "≈ 0" : "0", x, y);
   }
@@ -132,17 +166,27 @@ export class Rows {
     return place < keep ? cut[layer * cut.shape[1] + place] : null;
   }
 
-  /** The tokens above their columns: the kept ones, then the ending. @param {string[]} tokens @param {number} keep @param {number} unit */
+  /**
+   * The tokens above their columns: the kept ones, then the ending.
+   * @param {string[]} tokens @param {number} keep @param {number} unit
+   */
   head(tokens, keep, unit) {
     const names = tokens.slice(this.start, this.start + this.count);
     const ends = this.view.change === "edited" ? this.data.other : null;
-    fill(this.names, ...names.map((name, j) => {
-      const place = this.start + j;
-      const after = place >= keep;
-      const words = after ? (ends ? ends[place - keep] : "") : name;
-      const shown = after ? [el("s", null, name), words ? el("b", null, words) : null] : [name];
-      return el("span", { class: after ? "gv-after" : "", style: { width: `${this.w}px`, "font-size": `${12 * unit}px` } }, el("span", null, ...shown));
-    })); // prettier-ignore
+    fill(
+      this.names,
+      ...names.map((name, j) => {
+        const place = this.start + j;
+        const after = place >= keep;
+        const words = after ? (ends ? ends[place - keep] : "") : name;
+        const shown = after ? [el("s", null, name), words ? el("b", null, words) : null] : [name];
+        return el(
+          "span",
+          { class: after ? "gv-after" : "", style: { width: `${this.w}px`, "font-size": `${12 * unit}px` } },
+          el("span", null, ...shown),
+        );
+      }),
+    );
   }
 
   /** One head's key of the last kept token for the three endings. @param {number} keep */
@@ -164,14 +208,30 @@ export class Rows {
     const stays = largest(edited, 0, keep);
     const after = largest(edited, keep, tokens.length);
     const alone = largest(cut, 0, keep);
-    return { keep, tokens: tokens.length, stays, after, alone, numbers, tolerance, dtype, layers: edited.shape[0], edited: this.view.change === "edited", rounded: alone > 0, apart: bound(alone), same: Math.max(stays, alone) <= tolerance, last: tokens[keep - 1] };
+    return {
+      keep,
+      tokens: tokens.length,
+      stays,
+      after,
+      alone,
+      numbers,
+      tolerance,
+      dtype,
+      layers: edited.shape[0],
+      edited: this.view.change === "edited",
+      rounded: alone > 0,
+      apart: bound(alone),
+      same: Math.max(stays, alone) <= tolerance,
+      last: tokens[keep - 1],
+    };
   }
 
   speak() {
     const facts = this.facts();
     this.app.facts(facts);
     const key = !facts.same ? "leak" : this.view.change === "edited" ? "edited" : facts.rounded ? "rounded" : "cut";
-    this.app.parts.stage.say(`kv_cache.say_rows_${key}`, facts); // words: kv_cache.say_rows_edited kv_cache.say_rows_cut kv_cache.say_rows_rounded kv_cache.say_rows_leak
+    // words: kv_cache.say_rows_*
+    this.app.parts.stage.say(`kv_cache.say_rows_${key}`, facts);
     this.app.parts.steps.prose();
   }
 
@@ -182,19 +242,39 @@ export class Rows {
     const layer = Math.max(0, Math.min(this.data.edited.shape[0] - 1, cell.row));
     const column = Math.max(0, Math.min(this.count - 1, cell.column));
     this.at = { row: layer, column };
-    Object.assign(this.mark.style, { left: `${column * this.w}px`, top: `${layer * this.h}px`, width: `${this.w}px`, height: `${this.h}px` });
+    Object.assign(this.mark.style, {
+      left: `${column * this.w}px`,
+      top: `${layer * this.h}px`,
+      width: `${this.w}px`,
+      height: `${this.h}px`,
+    });
     const moved = this.moved(layer, this.start + column);
     const token = this.data.tokens[this.start + column];
     const key = moved === null ? "none" : moved === 0 ? "zero" : moved <= this.data.tolerance ? "rounding" : "moved";
-    this.app.parts.stage.point(phrase(`kv_cache.row_${key}`, { layer, token, moved: moved ?? 0, apart: bound(moved ?? 0), typical: this.data.typical })); // words: kv_cache.row_none kv_cache.row_zero kv_cache.row_rounding kv_cache.row_moved
+    this.app.parts.stage.point(
+      phrase(`kv_cache.row_${key}`, {
+        layer,
+        token,
+        moved: moved ?? 0,
+        apart: bound(moved ?? 0),
+        typical: this.data.typical,
+      }),
+      // words: kv_cache.row_none kv_cache.row_zero kv_cache.row_rounding kv_cache.row_moved
+    );
   }
 
   table() {
     if (!this.data) return null;
     const { tokens, edited } = this.data;
     const layers = edited.shape[0];
-    const head = [text("kv_cache.table_token"), ...Array.from({ length: layers }, (_, l) => text("kv_cache.table_layer", { n: l }))];
-    const rows = tokens.map((/** @type {string} */ name, /** @type {number} */ j) => [`${whole(j)} ${name}`, ...Array.from({ length: layers }, (_, l) => said(this.moved(l, j)))]);
+    const head = [
+      text("kv_cache.table_token"),
+      ...Array.from({ length: layers }, (_, l) => text("kv_cache.table_layer", { n: l })),
+    ];
+    const rows = tokens.map((/** @type {string} */ name, /** @type {number} */ j) => [
+      `${whole(j)} ${name}`,
+      ...Array.from({ length: layers }, (_, l) => said(this.moved(l, j))),
+    ]);
     return { head, rows };
   }
 }

@@ -7,7 +7,12 @@ export class Api {
   constructor(app) {
     this.app = app;
     this.code = el("pre", { class: "gv-code", tabindex: "0", "aria-label": text("reference.sample") });
-    this.list = el("div", { class: "gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.api_label") });
+    this.list = el("div", {
+      class: "gv-scroll",
+      tabindex: "0",
+      role: "group",
+      "aria-label": text("reference.api_label"),
+    });
     this.root = el("div", { class: "gv-section gv-fillcol" }, this.code, this.list);
   }
 
@@ -24,14 +29,26 @@ export class Api {
   table() {
     if (!this.found) return null;
     const head = [text("reference.table_endpoint"), text("reference.table_parameters"), text("reference.table_says")];
-    return { head, rows: this.found.map((/** @type {any} */ q) => [`/${q.name}`, q.parameters.map(said).join(", "), q.says]) };
+    return {
+      head,
+      rows: this.found.map((/** @type {any} */ q) => [`/${q.name}`, q.parameters.map(said).join(", "), q.says]),
+    };
   }
 }
 
 /** @param {any} q */
 const row = (q) =>
-  el("tr", null, el("th", { scope: "row" }, el("code", null, `/${q.name}`), q.streams ? el("small", null, text("reference.streams")) : null),
-    el("td", null, q.says, el("code", { class: "gv-params" }, q.parameters.map(said).join(", ")))); // prettier-ignore
+  el(
+    "tr",
+    null,
+    el(
+      "th",
+      { scope: "row" },
+      el("code", null, `/${q.name}`),
+      q.streams ? el("small", null, text("reference.streams")) : null,
+    ),
+    el("td", null, q.says, el("code", { class: "gv-params" }, q.parameters.map(said).join(", "))),
+  );
 
 /** @param {[string, any]} parameter */
 const said = ([name, value]) => (value === null ? name : `${name}=${JSON.stringify(value)}`);

@@ -3,7 +3,8 @@ import { el, fill, segment } from "../kit/dom.js";
 import { decimal } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
 
-const WORDS = /(#.*$|"""[\s\S]*?"""|"[^"]*"|\b(?:class|def|return|self|super|for|in|if|else|not|and|or|import|from|raise|with|None|True|False|lambda)\b)/gm;
+const WORDS =
+  /(#.*$|"""[\s\S]*?"""|"[^"]*"|\b(?:class|def|return|self|super|for|in|if|else|not|import|raise|None|True|False)\b)/gm;
 const KINDS = ["short", "long"];
 
 export class Code {
@@ -14,11 +15,21 @@ export class Code {
     // words: reference.code_short reference.code_long
     const columns = KINDS.map((kind, i) => {
       this.blocks[i].setAttribute("aria-label", text(`reference.code_${kind}`));
-      return el("section", { class: `gv-col gv-col-${kind}` }, el("h2", null, text(`reference.code_${kind}`)), this.blocks[i]);
+      return el(
+        "section",
+        { class: `gv-col gv-col-${kind}` },
+        el("h2", null, text(`reference.code_${kind}`)),
+        this.blocks[i],
+      );
     });
     const names = /** @type {[string, string][]} */ (KINDS.map((kind) => [kind, text(`reference.code_${kind}`)]));
     this.which = segment(text("reference.code_which"), names, (kind) => this.pick(kind));
-    this.root = el("div", { class: "gv-section gv-codes" }, el("div", { class: "gv-bar gv-onphone" }, this.which.box), el("div", { class: "gv-cols" }, ...columns));
+    this.root = el(
+      "div",
+      { class: "gv-section gv-codes" },
+      el("div", { class: "gv-bar gv-onphone" }, this.which.box),
+      el("div", { class: "gv-cols" }, ...columns),
+    );
     this.pick("short");
   }
 
@@ -36,7 +47,11 @@ export class Code {
     const found = await view.ask("ref_equal", { text: view.text, model: view.model });
     if (!view.current()) return;
     this.equal = found;
-    const facts = { ...found, same: found.same_choices, apart: bound(Math.max(found.short_library, found.long_library)) };
+    const facts = {
+      ...found,
+      same: found.same_choices,
+      apart: bound(Math.max(found.short_library, found.long_library)),
+    };
     this.app.facts(facts);
     this.app.parts.stage.say(found.same_choices ? "reference.say_equal" : "reference.say_unequal", facts);
   }
@@ -44,7 +59,8 @@ export class Code {
   table() {
     const e = this.equal;
     if (!e) return null;
-    const rows = ["short_library", "long_library", "short_long"].map((k) => [text(`reference.table_${k}`), e[k]]); // words: reference.table_*
+    // words: reference.table_*
+    const rows = ["short_library", "long_library", "short_long"].map((k) => [text(`reference.table_${k}`), e[k]]);
     return { head: [text("reference.table_pair"), text("reference.table_delta")], rows };
   }
 }
@@ -68,7 +84,10 @@ function coloured(code) {
   return [...out, [code.slice(at), ""]];
 }
 
-/** One element a line; what does not fit goes on below, further in than its line began. @param {[string, string][]} parts */
+/**
+ * One element a line; what does not fit goes on below, further in than its line began.
+ * @param {[string, string][]} parts
+ */
 function lines(parts) {
   /** @type {any[][]} */
   const rows = [[]];
@@ -81,6 +100,11 @@ function lines(parts) {
   return rows.map((row) => {
     const words = row.map((part) => part.textContent ?? part).join("");
     const indent = `${words.length - words.trimStart().length + 2}ch`;
-    return el("div", { style: { "padding-left": indent, "text-indent": `-${indent}` } }, ...row, row.length ? null : "\n");
+    return el(
+      "div",
+      { style: { "padding-left": indent, "text-indent": `-${indent}` } },
+      ...row,
+      row.length ? null : "\n",
+    );
   });
 }

@@ -13,11 +13,31 @@ export class Kinds {
   constructor(app) {
     this.app = app;
     // words: reference.kind_* reference.kindrow_* reference.decoder_* reference.encoder_* reference.both_*
-    const head = el("tr", null, el("th"), ...KINDS.map((kind) => el("th", { scope: "col" }, text(`reference.kind_${kind}`))));
-    const pictures = el("tr", null, el("th", { scope: "row" }, text("reference.kindrow_picture")), ...KINDS.map((kind) => el("td", null, picture(kind))));
-    const rows = ROWS.map((row) => el("tr", null, el("th", { scope: "row" }, text(`reference.kindrow_${row}`)), ...KINDS.map((kind) => el("td", null, ...phrase(`reference.${kind}_${row}`)))));
-    this.root = el("div", { class: "gv-section gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.kinds_label") },
-      el("table", { class: "gv-plain gv-kinds" }, el("thead", null, head), el("tbody", null, pictures, ...rows))); // prettier-ignore
+    const head = el(
+      "tr",
+      null,
+      el("th"),
+      ...KINDS.map((kind) => el("th", { scope: "col" }, text(`reference.kind_${kind}`))),
+    );
+    const pictures = el(
+      "tr",
+      null,
+      el("th", { scope: "row" }, text("reference.kindrow_picture")),
+      ...KINDS.map((kind) => el("td", null, picture(kind))),
+    );
+    const rows = ROWS.map((row) =>
+      el(
+        "tr",
+        null,
+        el("th", { scope: "row" }, text(`reference.kindrow_${row}`)),
+        ...KINDS.map((kind) => el("td", null, ...phrase(`reference.${kind}_${row}`))),
+      ),
+    );
+    this.root = el(
+      "div",
+      { class: "gv-section gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.kinds_label") },
+      el("table", { class: "gv-plain gv-kinds" }, el("thead", null, head), el("tbody", null, pictures, ...rows)),
+    );
   }
 
   async show() {
@@ -26,7 +46,13 @@ export class Kinds {
 
   table() {
     const head = ["", ...KINDS.map((kind) => text(`reference.kind_${kind}`))];
-    return { head, rows: ROWS.map((row) => [text(`reference.kindrow_${row}`), ...KINDS.map((kind) => text(`reference.${kind}_${row}`))]) };
+    return {
+      head,
+      rows: ROWS.map((row) => [
+        text(`reference.kindrow_${row}`),
+        ...KINDS.map((kind) => text(`reference.${kind}_${row}`)),
+      ]),
+    };
   }
 }
 
@@ -37,10 +63,23 @@ function picture(kind) {
   for (let t = 0; t < T; t++) {
     for (let s = 0; s < T; s++) {
       const reads = may(kind, t, s);
-      cells.push(svg("rect", { x: s * CELL + 1, y: t * CELL + 1, width: CELL - 2, height: CELL - 2, rx: 3, class: reads ? `gv-may gv-may-${reads}` : "gv-maynot" }));
+      cells.push(
+        svg("rect", {
+          x: s * CELL + 1,
+          y: t * CELL + 1,
+          width: CELL - 2,
+          height: CELL - 2,
+          rx: 3,
+          class: reads ? `gv-may gv-may-${reads}` : "gv-maynot",
+        }),
+      );
     }
   }
-  return svg("svg", { width: T * CELL, height: T * CELL, role: "img", "aria-label": text(`reference.${kind}_reads`) }, ...cells);
+  return svg(
+    "svg",
+    { width: T * CELL, height: T * CELL, role: "img", "aria-label": text(`reference.${kind}_reads`) },
+    ...cells,
+  );
 }
 
 /** @param {string} kind @param {number} t @param {number} s */

@@ -9,7 +9,17 @@ import { Server } from "./server.js";
 import { Settings } from "./settings.js";
 import { Terms } from "./terms.js";
 
-const MAKE = { code: Code, family: Family, count: Count, server: Server, settings: Settings, kinds: Kinds, terms: Terms, quiz: Quiz, api: Api };
+const MAKE = {
+  code: Code,
+  family: Family,
+  count: Count,
+  server: Server,
+  settings: Settings,
+  kinds: Kinds,
+  terms: Terms,
+  quiz: Quiz,
+  api: Api,
+};
 
 /**
  * @param {HTMLElement} root

@@ -7,7 +7,12 @@ export class Quiz {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.list = el("div", { class: "gv-quizzes gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.quiz_label") });
+    this.list = el("div", {
+      class: "gv-quizzes gv-scroll",
+      tabindex: "0",
+      role: "group",
+      "aria-label": text("reference.quiz_label"),
+    });
     this.root = el("div", { class: "gv-section gv-fillcol" }, this.list);
     /** @type {Map<string, boolean>} */
     this.right = new Map();
@@ -19,7 +24,10 @@ export class Quiz {
     if (items !== this.items) {
       this.items = items;
       this.right.clear();
-      fill(this.list, ...items.map((/** @type {any} */ item) => (item.options ? this.choice(item) : this.figure(item))));
+      fill(
+        this.list,
+        ...items.map((/** @type {any} */ item) => (item.options ? this.choice(item) : this.figure(item))),
+      );
     }
     this.app.facts({ model: view.model });
     this.speak();
@@ -30,11 +38,24 @@ export class Quiz {
   card(item, ...inside) {
     const verdict = el("p", { role: "status" });
     const values = { ...item.values, answer: item.answer };
-    const root = el("section", { class: "gv-quiz" }, el("p", null, ...phrase(`reference.quiz_${item.key}`, values)), ...inside, verdict); // words: reference.quiz_* reference.why_*
+    const root = el(
+      "section",
+      { class: "gv-quiz" },
+      el("p", null, ...phrase(`reference.quiz_${item.key}`, values)),
+      ...inside,
+      verdict,
+      // words: reference.quiz_* reference.why_*
+    );
     const judge = (/** @type {boolean} */ right) => {
       this.right.set(item.key, right);
       root.classList.toggle("gv-right", right);
-      fill(verdict, el("b", null, text(right ? "frame.right" : "frame.wrong")), " ", ...phrase(`reference.why_${item.key}`, values)); // words: frame.right frame.wrong
+      fill(
+        verdict,
+        el("b", null, text(right ? "frame.right" : "frame.wrong")),
+        " ",
+        ...phrase(`reference.why_${item.key}`, values),
+        // words: frame.right frame.wrong
+      );
       this.speak();
     };
     return { root, judge };
@@ -48,7 +69,13 @@ export class Quiz {
       [...chips.children].forEach((chip, i) => chip.setAttribute("aria-pressed", String(i === k)));
       judge(k === item.answer);
     };
-    const chip = (/** @type {number} */ k) => el("button", { type: "button", class: "gv-chip", "aria-pressed": "false", onclick: () => pick(k) }, text(`reference.option_${item.key}_${k}`)); // words: reference.option_*
+    const chip = (/** @type {number} */ k) =>
+      el(
+        "button",
+        { type: "button", class: "gv-chip", "aria-pressed": "false", onclick: () => pick(k) },
+        text(`reference.option_${item.key}_${k}`),
+        // words: reference.option_*
+      );
     fill(chips, ...Array.from({ length: item.options }, (_, k) => chip(k)));
     return root;
   }
@@ -62,7 +89,12 @@ export class Quiz {
       if (typed) judge(Number(typed) === item.answer);
     };
     input.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => e.key === "Enter" && check());
-    const row = el("div", { class: "gv-typed" }, input, el("button", { type: "button", class: "gv-btn", onclick: check }, text("reference.check")));
+    const row = el(
+      "div",
+      { class: "gv-typed" },
+      input,
+      el("button", { type: "button", class: "gv-btn", onclick: check }, text("reference.check")),
+    );
     const { root, judge } = this.card(item, row);
     return root;
   }
@@ -74,7 +106,10 @@ export class Quiz {
 
   table() {
     if (!this.items) return null;
-    const rows = this.items.map((/** @type {any} */ item) => [text(`reference.quiz_${item.key}`, item.values), item.options ? text(`reference.option_${item.key}_${item.answer}`) : whole(item.answer)]);
+    const rows = this.items.map((/** @type {any} */ item) => [
+      text(`reference.quiz_${item.key}`, item.values),
+      item.options ? text(`reference.option_${item.key}_${item.answer}`) : whole(item.answer),
+    ]);
     return { head: [text("reference.table_question"), text("reference.table_answer")], rows };
   }
 }

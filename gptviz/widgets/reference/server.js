@@ -14,9 +14,17 @@ export class Server {
     this.figures = el("div", { class: "gv-figures" });
     // words: reference.sign_*
     const signs = SIGNS.map((sign) => el("li", null, ...phrase(`reference.sign_${sign}`)));
-    const command = el("pre", { class: "gv-code", tabindex: "0", "aria-label": text("reference.command") }, text("reference.nvidia_smi"));
-    this.root = el("div", { class: "gv-section gv-server" }, el("section", null, el("h2", null, text("reference.figures_title")), this.figures),
-      el("section", null, el("h2", null, text("reference.signs_title")), command, el("ul", null, ...signs))); // prettier-ignore
+    const command = el(
+      "pre",
+      { class: "gv-code", tabindex: "0", "aria-label": text("reference.command") },
+      text("reference.nvidia_smi"),
+    );
+    this.root = el(
+      "div",
+      { class: "gv-section gv-server" },
+      el("section", null, el("h2", null, text("reference.figures_title")), this.figures),
+      el("section", null, el("h2", null, text("reference.signs_title")), command, el("ul", null, ...signs)),
+    );
     this.timer = 0;
   }
 
@@ -32,14 +40,33 @@ export class Server {
     this.found = found;
     const { figures, parameters, element, per_token } = found;
     // words: reference.figure_*
-    const live = figures ? FIGURES.map((key) => line(text(`reference.figure_${key}`), bytes(figures[key]), figures[key] / figures.total)) : [];
+    const live = figures
+      ? FIGURES.map((key) => line(text(`reference.figure_${key}`), bytes(figures[key]), figures[key] / figures.total))
+      : [];
     const weights = parameters * element;
-    const counted = [line(text("reference.figure_weights", { n: parameters, element }), bytes(weights), figures ? weights / figures.total : 0), line(text("reference.figure_token"), bytes(per_token), 0)];
+    const counted = [
+      line(
+        text("reference.figure_weights", { n: parameters, element }),
+        bytes(weights),
+        figures ? weights / figures.total : 0,
+      ),
+      line(text("reference.figure_token"), bytes(per_token), 0),
+    ];
     const device = found.device === "cpu" ? text("reference.the_cpu") : found.device;
     const note = figures ? phrase("reference.card_live", { device }) : phrase("reference.card_none", { device });
-    fill(this.figures, ...live, el("h3", null, text("reference.counted_title", { model: found.model })), ...counted, el("p", { class: "gv-small" }, ...note));
+    fill(
+      this.figures,
+      ...live,
+      el("h3", null, text("reference.counted_title", { model: found.model })),
+      ...counted,
+      el("p", { class: "gv-small" }, ...note),
+    );
     this.app.facts({ card: Boolean(figures), device: found.device });
-    this.app.parts.stage.say(figures ? "reference.say_card" : "reference.say_no_card", { ...found, ...figures, weights });
+    this.app.parts.stage.say(figures ? "reference.say_card" : "reference.say_no_card", {
+      ...found,
+      ...figures,
+      weights,
+    });
     clearTimeout(this.timer);
     if (figures) this.timer = window.setTimeout(() => this.again(), EVERY);
   }
@@ -58,11 +85,22 @@ export class Server {
 
   table() {
     if (!this.found) return null;
-    const rows = this.found.figures ? FIGURES.map((key) => [text(`reference.figure_${key}`), whole(this.found.figures[key])]) : [];
-    return { head: [text("reference.table_figure"), text("reference.table_bytes")], rows: [...rows, [text("reference.figure_token"), whole(this.found.per_token)]] };
+    const rows = this.found.figures
+      ? FIGURES.map((key) => [text(`reference.figure_${key}`), whole(this.found.figures[key])])
+      : [];
+    return {
+      head: [text("reference.table_figure"), text("reference.table_bytes")],
+      rows: [...rows, [text("reference.figure_token"), whole(this.found.per_token)]],
+    };
   }
 }
 
 /** @param {string} name @param {string} value @param {number} share */
 const line = (name, value, share) =>
-  el("div", { class: "gv-figure" }, el("span", null, name), el("b", null, value), share ? el("span", { class: "gv-rail" }, el("i", { style: { width: `${100 * share}%` } })) : null);
+  el(
+    "div",
+    { class: "gv-figure" },
+    el("span", null, name),
+    el("b", null, value),
+    share ? el("span", { class: "gv-rail" }, el("i", { style: { width: `${100 * share}%` } })) : null,
+  );

@@ -2,7 +2,10 @@
 import { el } from "../kit/dom.js";
 import { phrase, text } from "../kit/words.js";
 
-/** Use, and the address on Next token that shows it; the numbers themselves are in the words. @type {[string, string][]} */
+/**
+ * Use, and the address on Next token that shows it; the numbers themselves are in the words.
+ * @type {[string, string][]}
+ */
 const WRITING = [
   ["chat", "temperature=0.8&top_p=0.95&show=writing"],
   ["facts", "temperature=0.2&top_p=0.9&show=writing"],
@@ -17,14 +20,26 @@ export class Settings {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    // words: reference.column_* reference.use_* reference.train_* reference.trainwhy_*
-    const head = el("tr", null, ...COLUMNS.map((c) => el("th", { scope: "col" }, text(`reference.column_${c}`))), el("th", { scope: "col" }, text("reference.column_try")));
-    const rows = WRITING.map(([use, address]) => el("tr", null, ...text(`reference.use_${use}`).split(" | ").map(cell), el("td", null, this.link(address))));
+    // words: reference.column_* reference.use_* reference.train_*
+    const head = el(
+      "tr",
+      null,
+      ...COLUMNS.map((c) => el("th", { scope: "col" }, text(`reference.column_${c}`))),
+      el("th", { scope: "col" }, text("reference.column_try")),
+    );
+    const rows = WRITING.map(([use, address]) =>
+      el("tr", null, ...text(`reference.use_${use}`).split(" | ").map(cell), el("td", null, this.link(address))),
+    );
     const training = TRAINING.map((key) => el("tr", null, ...text(`reference.train_${key}`).split(" | ").map(cell)));
-    this.root = el("div", { class: "gv-section gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.settings_label") },
-      el("h2", null, text("reference.writing_title")), el("table", { class: "gv-plain" }, el("thead", null, head), el("tbody", null, ...rows)),
+    this.root = el(
+      "div",
+      { class: "gv-section gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.settings_label") },
+      el("h2", null, text("reference.writing_title")),
+      el("table", { class: "gv-plain" }, el("thead", null, head), el("tbody", null, ...rows)),
       el("p", { class: "gv-small" }, ...phrase("reference.order_note")),
-      el("h2", null, text("reference.training_title")), el("table", { class: "gv-plain" }, el("tbody", null, ...training))); // prettier-ignore
+      el("h2", null, text("reference.training_title")),
+      el("table", { class: "gv-plain" }, el("tbody", null, ...training)),
+    );
   }
 
   /** @param {string} address */

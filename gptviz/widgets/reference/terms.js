@@ -6,12 +6,19 @@ export class Terms {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    const input = { type: "search", class: "gv-in gv-find", "aria-label": text("reference.find"), placeholder: text("reference.find"), oninput: () => this.find() };
+    const input = {
+      type: "search",
+      class: "gv-in gv-find",
+      "aria-label": text("reference.find"),
+      placeholder: text("reference.find"),
+      oninput: () => this.find(),
+    };
     this.input = el("input", input);
     this.list = el("dl", { class: "gv-terms gv-scroll", tabindex: "0", "aria-label": text("reference.terms_label") });
     this.root = el("div", { class: "gv-section gv-fillcol" }, el("div", { class: "gv-bar" }, this.input), this.list);
-    const words = /** @type {[string, any][]} */ (Object.entries(app.manifest.words));
-    this.terms = words.filter(([key, entry]) => key.startsWith("terms.") && entry.name).map(([, entry]) => entry);
+    const names = Object.keys(app.manifest.words).filter((key) => key.startsWith("terms.") && key.endsWith(".name"));
+    // words: terms.*.name terms.*.means
+    this.terms = names.map((key) => ({ name: text(key), means: text(key.replace(/name$/, "means")) }));
     this.terms.sort((a, b) => a.name.localeCompare(b.name, app.manifest.language));
   }
 
@@ -31,10 +38,16 @@ export class Terms {
     const found = this.terms.filter(fits);
     this.shown = found;
     fill(this.list, ...found.map((term) => el("div", null, el("dt", null, term.name), el("dd", null, term.means))));
-    this.app.parts.stage.say(found.length || !wanted ? "reference.say_terms" : "reference.say_no_term", { n: found.length, wanted });
+    this.app.parts.stage.say(found.length || !wanted ? "reference.say_terms" : "reference.say_no_term", {
+      n: found.length,
+      wanted,
+    });
   }
 
   table() {
-    return { head: [text("reference.table_term"), text("reference.table_means")], rows: (this.shown || []).map((/** @type {any} */ t) => [t.name, t.means]) };
+    return {
+      head: [text("reference.table_term"), text("reference.table_means")],
+      rows: (this.shown || []).map((/** @type {any} */ t) => [t.name, t.means]),
+    };
   }
 }
