@@ -36,6 +36,7 @@ export class End {
       el("h3", null, ...phrase("kv_cache.moved_title", { token, layer: d.layer })),
       ...vectors(d.sample, names, this.root.clientWidth),
     );
+    // words: kv_cache.end_own kv_cache.end_other
     fill(this.note, ...phrase(d.own ? "kv_cache.end_own" : "kv_cache.end_other", { ...d }));
     this.speak();
   }

@@ -64,6 +64,7 @@ export class Heads {
     const group = heads / kv;
     const x = (/** @type {number} */ i) => left + (i + 0.5) * step;
     const centre = (/** @type {number} */ g) => left + (g + 0.5) * group * step;
+    // words: kv_cache.queries_of kv_cache.keys_of
     const name = (/** @type {string} */ key, /** @type {number} */ y, /** @type {number} */ n) =>
       svg("text", { x: 0, y: y + q / 2, class: "gv-svgname", "dominant-baseline": "middle" }, text(key, { n }));
     const size = Math.min(q, 13 * unit);

@@ -20,6 +20,7 @@ function summed(p, n, lane) {
   if (n < 2) return phrase("kv_cache.sum_one", { p: n ? p : 0 });
   const values = { p, q: p + 1, last: p + n - 1, more: n - 1 };
   if (lane === "cached") return phrase("kv_cache.sum_kept", values);
+  // words: kv_cache.sum_two kv_cache.sum_again
   return phrase(n === 2 ? "kv_cache.sum_two" : "kv_cache.sum_again", values);
 }
 

@@ -171,6 +171,7 @@ export class Race {
     const n = this.timing.steps.length;
     const timed = this.timing.busy() ? [n, n] : rows;
     const known = n > 0 && n >= Math.max(...timed);
+    // words: kv_cache.timing kv_cache.untimed
     const waiting = text(this.timing.busy() ? "kv_cache.timing" : "kv_cache.untimed");
     this.bill.draw(this.totals(rows, timed), this.totals([this.data.new, this.data.new]), known, waiting);
   }
@@ -243,6 +244,7 @@ export class Race {
     else if (whole && done && done.differing) stage.say("kv_cache.say_differ", { ...facts, n: done.differing });
     else if (whole && done && this.view.show === "bill")
       stage.say("kv_cache.say_timed", { ...facts, slow: done.seconds.uncached, quick: done.seconds.cached });
+    // words: kv_cache.say_one kv_cache.say_none
     else if (facts.rows < 2) stage.say(facts.rows ? "kv_cache.say_one" : "kv_cache.say_none", facts);
     else stage.say("kv_cache.say_done", facts);
   }

@@ -53,6 +53,7 @@ export class Code {
       apart: bound(Math.max(found.short_library, found.long_library)),
     };
     this.app.facts(facts);
+    // words: reference.say_equal reference.say_unequal
     this.app.parts.stage.say(found.same_choices ? "reference.say_equal" : "reference.say_unequal", facts);
   }
 

@@ -190,6 +190,7 @@ export class Count {
       own: !found.source,
     };
     this.app.facts(facts);
+    // words: reference.say_own reference.say_count
     this.app.parts.stage.say(facts.own ? "reference.say_own" : "reference.say_count", facts);
   }
 

@@ -101,6 +101,7 @@ export class Quiz {
 
   speak() {
     const right = [...this.right.values()].filter(Boolean).length;
+    // words: reference.say_quiz reference.say_quiz_none
     this.app.parts.stage.say(right ? "reference.say_quiz" : "reference.say_quiz_none", { right, n: this.items.length });
   }
 

@@ -62,6 +62,7 @@ export class Server {
       el("p", { class: "gv-small" }, ...note),
     );
     this.app.facts({ card: Boolean(figures), device: found.device });
+    // words: reference.say_card reference.say_no_card
     this.app.parts.stage.say(figures ? "reference.say_card" : "reference.say_no_card", {
       ...found,
       ...figures,

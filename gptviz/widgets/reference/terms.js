@@ -38,6 +38,7 @@ export class Terms {
     const found = this.terms.filter(fits);
     this.shown = found;
     fill(this.list, ...found.map((term) => el("div", null, el("dt", null, term.name), el("dd", null, term.means))));
+    // words: reference.say_terms reference.say_no_term
     this.app.parts.stage.say(found.length || !wanted ? "reference.say_terms" : "reference.say_no_term", {
       n: found.length,
       wanted,
