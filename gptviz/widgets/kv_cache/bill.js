@@ -7,9 +7,9 @@ const MEASURES = ["positions", "flops", "bytes", "seconds"];
 
 /** What the cells of both lanes are, counted, and a line on what looking up costs. */
 export function createLegend() {
-  const lanes = ["uncached", "cached"].map(() => el("p", { class: "gv-legend" }));
-  const line = el("p", { class: "gv-lookup" });
-  const root = el("div", { class: "gv-strip gv-keys" }, ...lanes, line);
+  const lanes = ["uncached", "cached"].map(() => el("p", { class: "gv-kv-cellkinds" }));
+  const line = el("p", { class: "gv-kv-lookcost" });
+  const root = el("div", { class: "gv-kv-strip gv-kv-keys" }, ...lanes, line);
 
   /** @param {any} sums @param {any} model */
   function draw(sums, model) {
@@ -26,26 +26,28 @@ export function createLegend() {
 /** @param {string} kind @param {number} n */
 const key = (kind, n) =>
   // words: kv_cache.key_new kv_cache.key_again kv_cache.key_kept
-  el("span", null, el("i", { class: `gv-key-${kind}` }), el("span", null, ...phrase(`kv_cache.key_${kind}`, { n })));
+  el("span", null, el("i", { class: `gv-kv-key-${kind}` }), el("span", null, ...phrase(`kv_cache.key_${kind}`, { n })));
 
 /** Positions, arithmetic, bytes and seconds of both lanes so far. */
 export function createBill() {
   const cells = MEASURES.map((name) => {
     const factor = el("b");
     const bars = ["uncached", "cached"].map((lane) => ({
-      bar: el("i", { class: `gv-bar-${lane}` }),
+      bar: el("i", { class: `gv-kv-bar-${lane}` }),
       number: el("span"),
     }));
     // words: kv_cache.measure_positions kv_cache.measure_flops kv_cache.measure_bytes kv_cache.measure_seconds
     const root = el(
       "div",
-      { class: "gv-measure" },
+      { class: "gv-kv-measure" },
       el("h3", null, text(`kv_cache.measure_${name}`), factor),
-      ...bars.map(({ bar, number }) => el("div", { class: "gv-two" }, el("div", { class: "gv-rail" }, bar), number)),
+      ...bars.map(({ bar, number }) =>
+        el("div", { class: "gv-kv-two" }, el("div", { class: "gv-kv-rail" }, bar), number),
+      ),
     );
     return { name, root, factor, bars };
   });
-  const root = el("div", { class: "gv-strip gv-bill" }, ...cells.map((cell) => cell.root));
+  const root = el("div", { class: "gv-kv-strip gv-kv-bill" }, ...cells.map((cell) => cell.root));
 
   /**
    * @param {any} sums so far @param {any} full at the end @param {boolean} timed

@@ -23,10 +23,10 @@ export class Cost {
       AXES.map((a) => [a, text(`kv_cache.axes_${a}`)]),
       (v) => app.set({ axes: v }),
     );
-    this.box = el("div", { class: "gv-plot" });
+    this.box = el("div", { class: "gv-kv-plot" });
     this.root = el(
       "div",
-      { class: "gv-pane gv-cost" },
+      { class: "gv-kv-pane gv-kv-cost" },
       el("div", { class: "gv-bar" }, this.what.box, this.axes.box),
       this.box,
     );

@@ -8,11 +8,11 @@ export class End {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.places = el("div", { class: "gv-places" });
-    this.rows = el("div", { class: "gv-cropped" });
-    this.moved = el("div", { class: "gv-strips" });
-    this.note = el("p", { class: "gv-endnote" });
-    this.root = el("div", { class: "gv-pane gv-end" }, this.places, this.rows, this.moved, this.note);
+    this.places = el("div", { class: "gv-kv-places" });
+    this.rows = el("div", { class: "gv-kv-cropped" });
+    this.moved = el("div", { class: "gv-kv-strips" });
+    this.note = el("p", { class: "gv-kv-endnote" });
+    this.root = el("div", { class: "gv-kv-pane gv-kv-end" }, this.places, this.rows, this.moved, this.note);
     /** @type {any} */
     this.data = null;
   }
@@ -44,7 +44,7 @@ export class End {
   /** The context's places: the prompt's first and last tokens, what was written, and the wall. @param {any} d */
   strip(d) {
     const cell = (/** @type {string} */ kind, /** @type {string} */ token, /** @type {string} */ place) =>
-      el("span", { class: `gv-place gv-is-${kind}` }, el("b", null, token), el("small", null, place));
+      el("span", { class: `gv-kv-place gv-kv-is-${kind}` }, el("b", null, token), el("small", null, place));
     const narrow = this.root.clientWidth < 600;
     const few = narrow ? 2 : 4;
     const begins = d.begins
@@ -61,9 +61,9 @@ export class End {
     const wall = cell("wall", text("kv_cache.no_place"), whole(d.context));
     return el(
       "div",
-      { class: "gv-placerow" },
+      { class: "gv-kv-placerow" },
       ...begins,
-      el("span", { class: "gv-place gv-is-gap" }, "…"),
+      el("span", { class: "gv-kv-place gv-kv-is-gap" }, "…"),
       ...ends,
       ...written,
       wall,
@@ -77,11 +77,11 @@ export class End {
       const beyond = i >= d.fits && d.positions[i] > 1;
       return el(
         "div",
-        { class: `gv-croprow${beyond ? " gv-is-beyond" : ""}` },
+        { class: `gv-kv-croprow${beyond ? " gv-kv-is-beyond" : ""}` },
         el("span", null, text("kv_cache.crop_token", { n: i + 1 }), " ", el("code", { class: "gv-token" }, token)),
         el(
           "span",
-          { class: "gv-rail" },
+          { class: "gv-kv-rail" },
           el("i", { style: { width: `${Math.max(0.4, (100 * d.positions[i]) / most)}%` } }),
         ),
         el("b", null, text("kv_cache.crop_readings", { n: d.positions[i] })),

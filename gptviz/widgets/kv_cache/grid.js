@@ -16,10 +16,10 @@ export const LATER = "later";
 
 export function createGrid() {
   const node = el("canvas", { "aria-hidden": "true" });
-  const mark = el("i", { class: "gv-cellmark", hidden: true });
-  const above = el("div", { class: "gv-colnames" }, el("span"), el("span"));
-  const box = el("div", { class: "gv-cells" }, node, mark);
-  const root = el("div", { class: "gv-grid" }, above, box);
+  const mark = el("i", { class: "gv-kv-cellmark", hidden: true });
+  const above = el("div", { class: "gv-kv-colnames" }, el("span"), el("span"));
+  const box = el("div", { class: "gv-kv-cells" }, node, mark);
+  const root = el("div", { class: "gv-kv-grid" }, above, box);
   /** @type {ReturnType<typeof place> | null} */
   let at = null;
   /** @type {Lane | null} */

@@ -11,10 +11,10 @@ export class Heads {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.picture = el("div", { class: "gv-headpic" });
-    this.bars = el("div", { class: "gv-headbars", role: "group", "aria-label": text("kv_cache.kv_bars") });
-    this.formula = el("p", { class: "gv-formula" });
-    this.root = el("div", { class: "gv-pane gv-heads" }, this.picture, this.bars, this.formula);
+    this.picture = el("div", { class: "gv-kv-headpic" });
+    this.bars = el("div", { class: "gv-kv-headbars", role: "group", "aria-label": text("kv_cache.kv_bars") });
+    this.formula = el("p", { class: "gv-kv-formula" });
+    this.root = el("div", { class: "gv-kv-pane gv-kv-heads" }, this.picture, this.bars, this.formula);
     /** @type {any} */
     this.model = null;
   }
@@ -66,15 +66,15 @@ export class Heads {
     const centre = (/** @type {number} */ g) => left + (g + 0.5) * group * step;
     // words: kv_cache.queries_of kv_cache.keys_of
     const name = (/** @type {string} */ key, /** @type {number} */ y, /** @type {number} */ n) =>
-      svg("text", { x: 0, y: y + q / 2, class: "gv-svgname", "dominant-baseline": "middle" }, text(key, { n }));
+      svg("text", { x: 0, y: y + q / 2, class: "gv-kv-svgname", "dominant-baseline": "middle" }, text(key, { n }));
     const size = Math.min(q, 13 * unit);
     const lines = Array.from({ length: heads }, (_, i) => {
       const [a, b] = [x(i), centre(Math.floor(i / group))];
       const y = (top + q + low) / 2;
-      return svg("path", { d: `M${a} ${top + q}C${a} ${y} ${b} ${y} ${b} ${low}`, class: "gv-share" });
+      return svg("path", { d: `M${a} ${top + q}C${a} ${y} ${b} ${y} ${b} ${low}`, class: "gv-kv-share" });
     });
     const queries = Array.from({ length: heads }, (_, i) =>
-      box(x(i), top, q, "gv-q", step > 18 * unit ? String(i) : "", size),
+      box(x(i), top, q, "gv-kv-q", step > 18 * unit ? String(i) : "", size),
     );
     const keys = Array.from({ length: kv }, (_, g) => {
       const w = Math.min(q * 1.15, (room / kv) * 0.42);
@@ -82,8 +82,8 @@ export class Heads {
       return svg(
         "g",
         null,
-        box(c - w * 0.56, low, w, "gv-k", w > 12 ? "K" : "", size, q),
-        box(c + w * 0.56, low, w, "gv-v", w > 12 ? "V" : "", size, q),
+        box(c - w * 0.56, low, w, "gv-kv-k", w > 12 ? "K" : "", size, q),
+        box(c + w * 0.56, low, w, "gv-kv-v", w > 12 ? "V" : "", size, q),
       );
     });
     const label = text("kv_cache.heads_picture", { heads, kv });
@@ -111,7 +111,7 @@ export class Heads {
         "button",
         {
           type: "button",
-          class: "gv-kvbar",
+          class: "gv-kv-kvbar",
           "aria-pressed": String(k === kv),
           onclick: () => this.app.set({ kv: k === own ? 0 : k }),
         },
@@ -123,7 +123,7 @@ export class Heads {
         ),
         el(
           "span",
-          { class: "gv-rail" },
+          { class: "gv-kv-rail" },
           el("i", { style: { width: `${Math.max(0.6, (100 * this.bytes(k)) / most)}%` } }),
         ),
         el("b", null, bytes(this.bytes(k))),
@@ -172,7 +172,7 @@ function box(c, y, w, kind, name, size, h = w) {
     {
       x: c,
       y: y + h / 2 + 1,
-      class: `gv-svgin ${kind}t`,
+      class: `gv-kv-svgin ${kind}t`,
       "text-anchor": "middle",
       "dominant-baseline": "middle",
       "font-size": size,

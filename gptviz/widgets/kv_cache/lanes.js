@@ -27,7 +27,12 @@ function summed(p, n, lane) {
 /** @param {{ point: (cell: any) => void, move: (key: string) => void }} on */
 export function createLanes(on) {
   const lanes = LANES.map(createLane);
-  const attributes = { class: "gv-lanes", tabindex: "0", role: "application", "aria-label": text("kv_cache.picture") };
+  const attributes = {
+    class: "gv-kv-lanes",
+    tabindex: "0",
+    role: "application",
+    "aria-label": text("kv_cache.picture"),
+  };
   const root = el("div", attributes, ...lanes.map((lane) => lane.root));
   listen(root, lanes, on);
 
@@ -47,21 +52,21 @@ export function createLanes(on) {
 
 /** @param {string} name */
 function createLane(name) {
-  const number = el("b", { class: "gv-bignumber" });
-  const sum = el("span", { class: "gv-sum" });
+  const number = el("b", { class: "gv-kv-bignumber" });
+  const sum = el("span", { class: "gv-kv-sum" });
   // words: kv_cache.lane_uncached kv_cache.lane_cached kv_cache.lane_uncached_note kv_cache.lane_cached_note
   const grid = createGrid();
   const title = el("h2", null, text(`kv_cache.lane_${name}`), el("small", null, text(`kv_cache.lane_${name}_note`)));
   const count = el(
     "div",
-    { class: "gv-tally" },
+    { class: "gv-kv-tally" },
     el("div", null, number, " ", el("span", null, text("kv_cache.readings"))),
     sum,
   );
   const root = el(
     "div",
-    { class: `gv-lane gv-lane-${name}` },
-    el("div", { class: "gv-lanehead" }, title, count),
+    { class: `gv-kv-lane gv-kv-lane-${name}` },
+    el("div", { class: "gv-kv-lanehead" }, title, count),
     grid.root,
   );
   return { root, number, sum, grid };

@@ -35,7 +35,7 @@ export class Race {
     this.cell = null;
     this.root = el(
       "div",
-      { class: "gv-pane gv-race" },
+      { class: "gv-kv-pane gv-kv-race" },
       this.controls(),
       this.lanes.root,
       this.legend.root,
@@ -46,7 +46,7 @@ export class Race {
   controls() {
     this.go = el(
       "button",
-      { type: "button", class: "gv-btn gv-main gv-racego", onclick: () => this.race() },
+      { type: "button", class: "gv-btn gv-main gv-kv-racego", onclick: () => this.race() },
       text("kv_cache.race"),
     );
     this.slider = el("input", {
@@ -60,8 +60,8 @@ export class Race {
     const lengths = /** @type {[string, string][]} */ (LENGTHS.map((n) => [String(n), whole(n)]));
     const label = text("kv_cache.new_tokens");
     this.lengths = segment(label, lengths, (n) => this.app.set({ new: +n, written: -1 }));
-    const side = el("span", { class: "gv-newlabel" }, label);
-    return el("div", { class: "gv-bar gv-racebar" }, this.go, this.slider, this.shown, side, this.lengths.box);
+    const side = el("span", { class: "gv-kv-newlabel" }, label);
+    return el("div", { class: "gv-bar gv-kv-racebar" }, this.go, this.slider, this.shown, side, this.lengths.box);
   }
 
   async show(/** @type {any} */ view) {

@@ -23,22 +23,22 @@ export class Rows {
       (v) => app.set({ change: v }),
     );
     this.note = el("span", { class: "gv-soft" });
-    this.names = el("div", { class: "gv-rownames" });
+    this.names = el("div", { class: "gv-kv-rownames" });
     this.node = el("canvas", { "aria-hidden": "true" });
-    this.mark = el("i", { class: "gv-cellmark", hidden: true });
-    this.knife = el("i", { class: "gv-knife" });
+    this.mark = el("i", { class: "gv-kv-cellmark", hidden: true });
+    this.knife = el("i", { class: "gv-kv-knife" });
     this.map = el(
       "div",
-      { class: "gv-rowmap", tabindex: "0", role: "application", "aria-label": text("kv_cache.rows_picture") },
+      { class: "gv-kv-rowmap", tabindex: "0", role: "application", "aria-label": text("kv_cache.rows_picture") },
       this.node,
       this.mark,
       this.knife,
     );
-    this.axis = el("span", { class: "gv-layeraxis" });
-    this.strips = el("div", { class: "gv-strips" });
+    this.axis = el("span", { class: "gv-kv-layeraxis" });
+    this.strips = el("div", { class: "gv-kv-strips" });
     this.root = el(
       "div",
-      { class: "gv-pane gv-rows3" },
+      { class: "gv-kv-pane gv-kv-rows3" },
       el(
         "div",
         { class: "gv-bar" },
@@ -46,7 +46,7 @@ export class Rows {
         this.change.box,
         this.note,
       ),
-      el("div", { class: "gv-rowgrid" }, this.axis, this.names, this.map),
+      el("div", { class: "gv-kv-rowgrid" }, this.axis, this.names, this.map),
       this.strips,
     );
     this.at = { row: -1, column: 0 };
@@ -103,7 +103,7 @@ export class Rows {
     const width = this.map.clientWidth;
     const most = Math.max(8, Math.floor(width / (NARROWEST * unit)));
     this.count = Math.min(T, most);
-    this.root.classList.toggle("gv-upright", width / this.count < 56 * unit);
+    this.root.classList.toggle("gv-kv-upright", width / this.count < 56 * unit);
     this.samples(keep);
     this.start = Math.max(0, Math.min(T - this.count, keep - Math.floor(this.count / 2)));
     this.w = Math.min(width / this.count, WIDEST * unit);
@@ -182,7 +182,7 @@ export class Rows {
         const shown = after ? [el("s", null, name), words ? el("b", null, words) : null] : [name];
         return el(
           "span",
-          { class: after ? "gv-after" : "", style: { width: `${this.w}px`, "font-size": `${12 * unit}px` } },
+          { class: after ? "gv-kv-after" : "", style: { width: `${this.w}px`, "font-size": `${12 * unit}px` } },
           el("span", null, ...shown),
         );
       }),

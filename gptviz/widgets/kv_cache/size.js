@@ -27,16 +27,16 @@ export class Size {
       ["4", "4"],
     ];
     this.bits = segment(text("kv_cache.bits"), /** @type {any} */ (names), (v) => app.set({ bits: v }));
-    const bits = el("div", { class: "gv-bits" }, el("span", null, text("kv_cache.bits")), this.bits.box);
-    this.chart = el("div", { class: "gv-chart" });
-    this.bars = el("div", { class: "gv-sizebars" });
+    const bits = el("div", { class: "gv-kv-bits" }, el("span", null, text("kv_cache.bits")), this.bits.box);
+    this.chart = el("div", { class: "gv-kv-chart" });
+    this.bars = el("div", { class: "gv-kv-sizebars" });
     this.root = el(
       "div",
-      { class: "gv-pane gv-size" },
+      { class: "gv-kv-pane gv-kv-size" },
       el(
         "div",
-        { class: "gv-sizectl" },
-        el("label", { class: "gv-pick" }, text("kv_cache.model"), this.select),
+        { class: "gv-kv-sizectl" },
+        el("label", { class: "gv-kv-pick" }, text("kv_cache.model"), this.select),
         this.length.root,
         this.texts.root,
         bits,
@@ -103,22 +103,22 @@ export class Size {
         "svg",
         { width: W, height: H, role: "img", "aria-label": text("kv_cache.size_picture", { model: model.name }) },
         ...this.axes(x, y, W, H, pad, unit),
-        ...others.map((m) => this.line(m, x, y, "gv-faint")),
-        this.line(model, x, y, "gv-strong"),
-        svg("line", { x1: pad.l, x2: W - pad.r, y1: y(found.weights), y2: y(found.weights), class: "gv-weights" }),
+        ...others.map((m) => this.line(m, x, y, "gv-kv-faint")),
+        this.line(model, x, y, "gv-kv-strong"),
+        svg("line", { x1: pad.l, x2: W - pad.r, y1: y(found.weights), y2: y(found.weights), class: "gv-kv-weights" }),
         svg(
           "text",
-          { x: pad.l + 8, y: y(found.weights) - 7, class: "gv-svgink" },
+          { x: pad.l + 8, y: y(found.weights) - 7, class: "gv-kv-svgink" },
           text("kv_cache.weights_line", { bytes: found.weights }),
         ),
-        svg("line", { x1: dot.x, x2: dot.x, y1: pad.t, y2: H - pad.b, class: "gv-now" }),
-        svg("circle", { cx: dot.x, cy: dot.y, r: 6 * unit, class: "gv-dot" }),
+        svg("line", { x1: dot.x, x2: dot.x, y1: pad.t, y2: H - pad.b, class: "gv-kv-now" }),
+        svg("circle", { cx: dot.x, cy: dot.y, r: 6 * unit, class: "gv-kv-dot" }),
         svg(
           "text",
           {
             x: dot.x + (dot.x > W / 2 ? -12 : 12),
             y: dot.y - 12 * unit,
-            class: "gv-svgbig",
+            class: "gv-kv-svgbig",
             "text-anchor": dot.x > W / 2 ? "end" : "start",
           },
           bytes(found.cache),
@@ -142,7 +142,7 @@ export class Size {
       .sort((a, b) => a.at - b.at);
     for (let i = 1; i < rows.length; i++) rows[i].at = Math.max(rows[i].at, rows[i - 1].at + 15 * unit);
     return rows.map((r) =>
-      svg("text", { x: x(most) + 6, y: r.at + 4, class: r.first ? "gv-svgkey" : "gv-svgsoft" }, r.m.name),
+      svg("text", { x: x(most) + 6, y: r.at + 4, class: r.first ? "gv-kv-svgkey" : "gv-kv-svgsoft" }, r.m.name),
     );
   }
 
@@ -156,7 +156,7 @@ export class Size {
     const most = 2 ** LONGEST;
     const end = Math.min(m.context, most);
     const bend = m.window && m.window < end ? `L${at(m.window)}` : "";
-    const beyond = end < most ? svg("path", { d: `M${at(end)}L${at(most)}`, class: `${kind} gv-beyond` }) : null;
+    const beyond = end < most ? svg("path", { d: `M${at(end)}L${at(most)}`, class: `${kind} gv-kv-beyond` }) : null;
     return svg("g", null, svg("path", { d: `M${at(1)}${bend}L${at(end)}`, class: kind }), beyond);
   }
 
@@ -165,27 +165,27 @@ export class Size {
     const out = [];
     for (let p = LOW; p <= HIGH; p++) {
       const at = y(10 ** p);
-      out.push(svg("line", { x1: pad.l, x2: W - pad.r, y1: at, y2: at, class: "gv-gridline" }));
+      out.push(svg("line", { x1: pad.l, x2: W - pad.r, y1: at, y2: at, class: "gv-kv-gridline" }));
       if (p % 3 === 0)
         out.push(
           svg(
             "text",
-            { x: pad.l - 8, y: at + 4, class: "gv-svgsoft", "text-anchor": "end" },
+            { x: pad.l - 8, y: at + 4, class: "gv-kv-svgsoft", "text-anchor": "end" },
             text(`numbers.unit_${UNITS[p / 3]}`, { n: 1 }),
           ),
           // words: numbers.unit_*
         );
     }
     for (const n of [1, 16, 256, 4096, 65536, 1048576]) {
-      out.push(svg("line", { x1: x(n), x2: x(n), y1: pad.t, y2: H - pad.b, class: "gv-gridline" }));
+      out.push(svg("line", { x1: x(n), x2: x(n), y1: pad.t, y2: H - pad.b, class: "gv-kv-gridline" }));
       out.push(
-        svg("text", { x: x(n), y: H - pad.b + 18 * unit, class: "gv-svgsoft", "text-anchor": "middle" }, whole(n)),
+        svg("text", { x: x(n), y: H - pad.b + 18 * unit, class: "gv-kv-svgsoft", "text-anchor": "middle" }, whole(n)),
       );
     }
     out.push(
       svg(
         "text",
-        { x: W - pad.r, y: H - 4, class: "gv-svgsoft", "text-anchor": "end" },
+        { x: W - pad.r, y: H - 4, class: "gv-kv-svgsoft", "text-anchor": "end" },
         text("kv_cache.axis_texttokens"),
       ),
     );
@@ -202,9 +202,9 @@ export class Size {
       ...rows.map(([name, n]) =>
         el(
           "div",
-          { class: `gv-sizebar gv-is-${name}` },
+          { class: `gv-kv-sizebar gv-kv-is-${name}` },
           el("span", null, text(`kv_cache.bar_${name}`, { n: model.heads })),
-          el("span", { class: "gv-rail" }, el("i", { style: { width: `${(100 * Number(n)) / most}%` } })),
+          el("span", { class: "gv-kv-rail" }, el("i", { style: { width: `${(100 * Number(n)) / most}%` } })),
           el("b", null, bytes(Number(n))),
         ),
       ),

@@ -17,6 +17,6 @@ export function vectors(rows, names, width) {
     el("i", { style: { background: mix("--card", value < 0 ? "--warn" : "--key", Math.abs(value) / most) } });
   return names.map((name, row) => {
     const cells = Array.from({ length: shown }, (_, i) => cell(rows[row * d + i]));
-    return el("div", { class: "gv-sample" }, el("span", null, name), el("div", { class: "gv-vector" }, ...cells));
+    return el("div", { class: "gv-kv-sample" }, el("span", null, name), el("div", { class: "gv-kv-vector" }, ...cells));
   });
 }

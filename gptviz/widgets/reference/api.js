@@ -6,14 +6,14 @@ export class Api {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.code = el("pre", { class: "gv-code", tabindex: "0", "aria-label": text("reference.sample") });
+    this.code = el("pre", { class: "gv-rf-code", tabindex: "0", "aria-label": text("reference.sample") });
     this.list = el("div", {
       class: "gv-scroll",
       tabindex: "0",
       role: "group",
       "aria-label": text("reference.api_label"),
     });
-    this.root = el("div", { class: "gv-section gv-fillcol" }, this.code, this.list);
+    this.root = el("div", { class: "gv-rf-section gv-rf-fillcol" }, this.code, this.list);
   }
 
   async show(/** @type {any} */ view) {
@@ -22,7 +22,7 @@ export class Api {
     this.found = found;
     const address = location.origin + location.pathname.replace(/\/$/, "");
     this.code.textContent = text("reference.sample_code", { address });
-    fill(this.list, el("table", { class: "gv-plain gv-api" }, el("tbody", null, ...found.map(row))));
+    fill(this.list, el("table", { class: "gv-rf-plain gv-rf-api" }, el("tbody", null, ...found.map(row))));
     this.app.parts.stage.say("reference.say_api", { n: found.length });
   }
 
@@ -47,7 +47,7 @@ const row = (q) =>
       el("code", null, `/${q.name}`),
       q.streams ? el("small", null, text("reference.streams")) : null,
     ),
-    el("td", null, q.says, el("code", { class: "gv-params" }, q.parameters.map(said).join(", "))),
+    el("td", null, q.says, el("code", { class: "gv-rf-params" }, q.parameters.map(said).join(", "))),
   );
 
 /** @param {[string, any]} parameter */

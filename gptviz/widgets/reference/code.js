@@ -11,13 +11,13 @@ export class Code {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.blocks = KINDS.map(() => el("pre", { class: "gv-code", tabindex: "0" }));
+    this.blocks = KINDS.map(() => el("pre", { class: "gv-rf-code", tabindex: "0" }));
     // words: reference.code_short reference.code_long
     const columns = KINDS.map((kind, i) => {
       this.blocks[i].setAttribute("aria-label", text(`reference.code_${kind}`));
       return el(
         "section",
-        { class: `gv-col gv-col-${kind}` },
+        { class: `gv-rf-col gv-rf-col-${kind}` },
         el("h2", null, text(`reference.code_${kind}`)),
         this.blocks[i],
       );
@@ -26,9 +26,9 @@ export class Code {
     this.which = segment(text("reference.code_which"), names, (kind) => this.pick(kind));
     this.root = el(
       "div",
-      { class: "gv-section gv-codes" },
-      el("div", { class: "gv-bar gv-onphone" }, this.which.box),
-      el("div", { class: "gv-cols" }, ...columns),
+      { class: "gv-rf-section gv-rf-codes" },
+      el("div", { class: "gv-bar gv-rf-onphone" }, this.which.box),
+      el("div", { class: "gv-rf-cols" }, ...columns),
     );
     this.pick("short");
   }
@@ -79,7 +79,7 @@ function coloured(code) {
   let at = 0;
   for (const match of code.matchAll(WORDS)) {
     const quiet = match[0][0] === "#" || match[0].startsWith('"');
-    out.push([code.slice(at, match.index), ""], [match[0], quiet ? "gv-c" : "gv-kw"]);
+    out.push([code.slice(at, match.index), ""], [match[0], quiet ? "gv-rf-c" : "gv-rf-kw"]);
     at = match.index + match[0].length;
   }
   return [...out, [code.slice(at), ""]];

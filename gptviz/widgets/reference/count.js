@@ -20,13 +20,13 @@ export class Count {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.like = el("select", { class: "gv-in", id: "gv-like", onchange: () => this.start(this.like.value) });
+    this.like = el("select", { class: "gv-in", id: "gv-rf-like", onchange: () => this.start(this.like.value) });
     this.inputs = Object.fromEntries(
       SIZES.map((size) => [
         size,
         el("input", {
           class: "gv-in",
-          id: `gv-size-${size}`,
+          id: `gv-rf-size-${size}`,
           type: "number",
           min: 1,
           step: 1,
@@ -54,7 +54,7 @@ export class Count {
       (size) =>
         el(
           "label",
-          { for: `gv-size-${size}` },
+          { for: `gv-rf-size-${size}` },
           text(`reference.size_${NAMES[/** @type {"d"} */ (size)] || size}`),
           this.inputs[size],
         ),
@@ -62,19 +62,19 @@ export class Count {
     );
     const form = el(
       "div",
-      { class: "gv-form" },
-      el("label", { for: "gv-like", class: "gv-wide2" }, text("reference.like"), this.like),
+      { class: "gv-rf-form" },
+      el("label", { for: "gv-rf-like", class: "gv-rf-wide2" }, text("reference.like"), this.like),
       ...fields,
-      el("div", { class: "gv-wide2" }, text("reference.ffn"), this.ffn.box),
-      el("div", { class: "gv-wide2" }, text("reference.row_tied"), this.tied.box),
+      el("div", { class: "gv-rf-wide2" }, text("reference.ffn"), this.ffn.box),
+      el("div", { class: "gv-rf-wide2" }, text("reference.row_tied"), this.tied.box),
     );
-    this.trouble = el("p", { class: "gv-trouble", role: "alert" });
-    this.bars = el("div", { class: "gv-parts" });
-    this.sums = el("dl", { class: "gv-sums" });
-    this.source = el("p", { class: "gv-small" });
+    this.trouble = el("p", { class: "gv-rf-trouble", role: "alert" });
+    this.bars = el("div", { class: "gv-rf-parts" });
+    this.sums = el("dl", { class: "gv-rf-sums" });
+    this.source = el("p", { class: "gv-rf-small" });
     this.root = el(
       "div",
-      { class: "gv-section gv-counter" },
+      { class: "gv-rf-section gv-rf-counter" },
       form,
       el("div", null, this.trouble, this.bars, this.sums, this.source),
     );
@@ -151,11 +151,11 @@ export class Count {
       ...parts.map(([name, shade], i) =>
         el(
           "div",
-          { class: "gv-part" },
+          { class: "gv-rf-part" },
           el("span", null, text(`reference.part_${name}`)),
           el(
             "span",
-            { class: "gv-rail" },
+            { class: "gv-rf-rail" },
             el("i", {
               style: {
                 width: `${Math.max(0.4, (100 * found[name]) / found.total)}%`,
@@ -164,7 +164,7 @@ export class Count {
             }),
           ),
           el("b", null, whole(found[name])),
-          el("span", { class: "gv-share" }, shares[i]),
+          el("span", { class: "gv-rf-share" }, shares[i]),
         ),
       ),
     );

@@ -32,9 +32,9 @@ export class Family {
     });
     this.root = el(
       "div",
-      { class: "gv-section" },
+      { class: "gv-rf-section" },
       this.box,
-      el("p", { class: "gv-small" }, ...phrase("reference.family_note")),
+      el("p", { class: "gv-rf-small" }, ...phrase("reference.family_note")),
     );
   }
 
@@ -47,7 +47,7 @@ export class Family {
       this.box,
       el(
         "table",
-        { class: "gv-family" },
+        { class: "gv-rf-family" },
         el("thead", null, el("tr", null, ...head.map((h) => el("th", { scope: "col" }, h)))),
         el("tbody", null, ...body),
       ),
@@ -60,7 +60,7 @@ export class Family {
   cell(row, cell, k) {
     if (!k) return el("th", { scope: "row" }, cell);
     const changed = this.models[k - 1].changed.includes(row);
-    return el("td", changed ? { class: "gv-changed" } : null, cell);
+    return el("td", changed ? { class: "gv-rf-changed" } : null, cell);
   }
 
   table() {

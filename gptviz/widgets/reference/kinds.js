@@ -35,8 +35,8 @@ export class Kinds {
     );
     this.root = el(
       "div",
-      { class: "gv-section gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.kinds_label") },
-      el("table", { class: "gv-plain gv-kinds" }, el("thead", null, head), el("tbody", null, pictures, ...rows)),
+      { class: "gv-rf-section gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.kinds_label") },
+      el("table", { class: "gv-rf-plain gv-rf-kinds" }, el("thead", null, head), el("tbody", null, pictures, ...rows)),
     );
   }
 
@@ -70,7 +70,7 @@ function picture(kind) {
           width: CELL - 2,
           height: CELL - 2,
           rx: 3,
-          class: reads ? `gv-may gv-may-${reads}` : "gv-maynot",
+          class: reads ? `gv-rf-may gv-rf-may-${reads}` : "gv-rf-maynot",
         }),
       );
     }

@@ -8,12 +8,12 @@ export class Quiz {
   constructor(app) {
     this.app = app;
     this.list = el("div", {
-      class: "gv-quizzes gv-scroll",
+      class: "gv-rf-quizzes gv-scroll",
       tabindex: "0",
       role: "group",
       "aria-label": text("reference.quiz_label"),
     });
-    this.root = el("div", { class: "gv-section gv-fillcol" }, this.list);
+    this.root = el("div", { class: "gv-rf-section gv-rf-fillcol" }, this.list);
     /** @type {Map<string, boolean>} */
     this.right = new Map();
   }
@@ -40,7 +40,7 @@ export class Quiz {
     const values = { ...item.values, answer: item.answer };
     const root = el(
       "section",
-      { class: "gv-quiz" },
+      { class: "gv-rf-quiz" },
       el("p", null, ...phrase(`reference.quiz_${item.key}`, values)),
       ...inside,
       verdict,
@@ -48,7 +48,7 @@ export class Quiz {
     );
     const judge = (/** @type {boolean} */ right) => {
       this.right.set(item.key, right);
-      root.classList.toggle("gv-right", right);
+      root.classList.toggle("gv-rf-right", right);
       fill(
         verdict,
         el("b", null, text(right ? "frame.right" : "frame.wrong")),
@@ -91,7 +91,7 @@ export class Quiz {
     input.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => e.key === "Enter" && check());
     const row = el(
       "div",
-      { class: "gv-typed" },
+      { class: "gv-rf-typed" },
       input,
       el("button", { type: "button", class: "gv-btn", onclick: check }, text("reference.check")),
     );

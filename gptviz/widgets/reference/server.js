@@ -11,17 +11,17 @@ export class Server {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.figures = el("div", { class: "gv-figures" });
+    this.figures = el("div", { class: "gv-rf-figures" });
     // words: reference.sign_*
     const signs = SIGNS.map((sign) => el("li", null, ...phrase(`reference.sign_${sign}`)));
     const command = el(
       "pre",
-      { class: "gv-code", tabindex: "0", "aria-label": text("reference.command") },
+      { class: "gv-rf-code", tabindex: "0", "aria-label": text("reference.command") },
       text("reference.nvidia_smi"),
     );
     this.root = el(
       "div",
-      { class: "gv-section gv-server" },
+      { class: "gv-rf-section gv-rf-server" },
       el("section", null, el("h2", null, text("reference.figures_title")), this.figures),
       el("section", null, el("h2", null, text("reference.signs_title")), command, el("ul", null, ...signs)),
     );
@@ -59,7 +59,7 @@ export class Server {
       ...live,
       el("h3", null, text("reference.counted_title", { model: found.model })),
       ...counted,
-      el("p", { class: "gv-small" }, ...note),
+      el("p", { class: "gv-rf-small" }, ...note),
     );
     this.app.facts({ card: Boolean(figures), device: found.device });
     // words: reference.say_card reference.say_no_card
@@ -100,8 +100,8 @@ export class Server {
 const line = (name, value, share) =>
   el(
     "div",
-    { class: "gv-figure" },
+    { class: "gv-rf-figure" },
     el("span", null, name),
     el("b", null, value),
-    share ? el("span", { class: "gv-rail" }, el("i", { style: { width: `${100 * share}%` } })) : null,
+    share ? el("span", { class: "gv-rf-rail" }, el("i", { style: { width: `${100 * share}%` } })) : null,
   );

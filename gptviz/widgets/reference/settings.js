@@ -33,12 +33,17 @@ export class Settings {
     const training = TRAINING.map((key) => el("tr", null, ...text(`reference.train_${key}`).split(" | ").map(cell)));
     this.root = el(
       "div",
-      { class: "gv-section gv-scroll", tabindex: "0", role: "group", "aria-label": text("reference.settings_label") },
+      {
+        class: "gv-rf-section gv-scroll",
+        tabindex: "0",
+        role: "group",
+        "aria-label": text("reference.settings_label"),
+      },
       el("h2", null, text("reference.writing_title")),
-      el("table", { class: "gv-plain" }, el("thead", null, head), el("tbody", null, ...rows)),
-      el("p", { class: "gv-small" }, ...phrase("reference.order_note")),
+      el("table", { class: "gv-rf-plain" }, el("thead", null, head), el("tbody", null, ...rows)),
+      el("p", { class: "gv-rf-small" }, ...phrase("reference.order_note")),
       el("h2", null, text("reference.training_title")),
-      el("table", { class: "gv-plain" }, el("tbody", null, ...training)),
+      el("table", { class: "gv-rf-plain" }, el("tbody", null, ...training)),
     );
   }
 
@@ -51,7 +56,7 @@ export class Settings {
       history.pushState(null, "", location.pathname + search);
       this.app.open(search);
     };
-    return el("a", { class: "gv-try", href: search, onclick: follow }, text("reference.try"));
+    return el("a", { class: "gv-rf-try", href: search, onclick: follow }, text("reference.try"));
   }
 
   async show() {

@@ -8,14 +8,23 @@ export class Terms {
     this.app = app;
     const input = {
       type: "search",
-      class: "gv-in gv-find",
+      class: "gv-in gv-rf-find",
       "aria-label": text("reference.find"),
       placeholder: text("reference.find"),
       oninput: () => this.find(),
     };
     this.input = el("input", input);
-    this.list = el("dl", { class: "gv-terms gv-scroll", tabindex: "0", "aria-label": text("reference.terms_label") });
-    this.root = el("div", { class: "gv-section gv-fillcol" }, el("div", { class: "gv-bar" }, this.input), this.list);
+    this.list = el("dl", {
+      class: "gv-rf-terms gv-scroll",
+      tabindex: "0",
+      "aria-label": text("reference.terms_label"),
+    });
+    this.root = el(
+      "div",
+      { class: "gv-rf-section gv-rf-fillcol" },
+      el("div", { class: "gv-bar" }, this.input),
+      this.list,
+    );
     const names = Object.keys(app.manifest.words).filter((key) => key.startsWith("terms.") && key.endsWith(".name"));
     // words: terms.*.name terms.*.means
     this.terms = names.map((key) => ({ name: text(key), means: text(key.replace(/name$/, "means")) }));
