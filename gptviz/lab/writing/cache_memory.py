@@ -119,6 +119,7 @@ class Memory:
     cache: int
     weights: int
     crossing: int  # tokens, over the whole batch, at which the cache outweighs the weights
+    window: int  # tokens that a layer keeps at most; 0: all of them
     per_token_multi_head: int  # with a K and a V for every query head
     cache_multi_head: int
 
@@ -140,6 +141,7 @@ def memory(name: str, context: int, batch: int = 1, dtype: str = "bfloat16") -> 
     per_token = bytes_per_token(spec.L, spec.kv_heads, spec.head_width, element)
     multi = bytes_per_token(spec.L, spec.h, spec.head_width, element)
     weights = family.count(spec).total * element
+    kept = min(context, spec.window or context) * batch  # a layer with a window drops what has left it
     return Memory(
         name=name,
         source=spec.source,
@@ -152,11 +154,12 @@ def memory(name: str, context: int, batch: int = 1, dtype: str = "bfloat16") -> 
         batch=batch,
         dtype=dtype,
         per_token=per_token,
-        cache=per_token * context * batch,
+        cache=per_token * kept,
         weights=weights,
         crossing=-(-weights // per_token),
+        window=spec.window,
         per_token_multi_head=multi,
-        cache_multi_head=multi * context * batch,
+        cache_multi_head=multi * kept,
     )
 
 
