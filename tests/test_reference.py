@@ -327,11 +327,12 @@ def test_5_ignore_index_keeps_it(nano):
     assert shown.ignored[0] == pytest.approx(teacher_forcing.score(nano.run(ids)).loss, abs=1e-6)
 
 
-def test_5_exposure_bias_the_models_own_text_raises_the_loss_on_the_true_one(nano):
+def test_5_exposure_bias_the_models_own_text_spoils_the_ending_more_than_other_true_text_does(nano):
     text = "Once upon a time there was a small cat. The cat sat on the mat and looked at the"
     shown = teacher_forcing.exposure(nano, nano.tokenizer.encode(text))
     assert shown.rows[-1].own != shown.rows[-1].true
-    assert shown.rows[-1].loss > shown.rows[0].loss
+    assert shown.rows[-1].loss > max(control.loss for control in shown.rows[-1].controls) > shown.rows[0].loss
+    assert shown.verdict == "worse"
 
 
 def test_5_an_encoder_reads_both_ways_a_decoder_one():
