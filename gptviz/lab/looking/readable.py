@@ -29,7 +29,10 @@ class Reading:
     def of(self, head: int) -> OneReading:
         """The same of one head."""
         return OneReading(
-            float(self.singled[head]), int(self.at[head]), float(self.rests[head]), int(self.rests_on[head]),
+            float(self.singled[head]),
+            int(self.at[head]),
+            float(self.rests[head]),
+            int(self.rests_on[head]),
             float(self.parked[head]),
         )
 
@@ -70,7 +73,7 @@ def reading(weights: Tensor, candidates: Tensor) -> Reading:
 
 
 def parked(last: Tensor) -> Tensor:
-    """How well a last row [h, T] shows what resting is: its weight on the first token, times the clearest of the rest."""
+    """How well a last row [h, T] shows resting: its weight on the first token times the clearest of the rest."""
     first = last[:, 0]  # [h]
     if last.shape[1] < 3:
         return first
