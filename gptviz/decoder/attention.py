@@ -18,6 +18,8 @@ from gptviz.decoder.errors import UserError
 
 NAME = "gptviz"
 DIRECTIONS = ("causal", "none", "wrong_way")
+PATTERNS = (*DIRECTIONS, "blocks")  # and a mistake that real code has made: open inside blocks of BLOCK tokens
+BLOCK = 4
 Observer = Callable[[int, Tensor, Tensor], None]
 Witness = Callable[[nn.Module, int, dict[str, Any], Tensor], None]
 
@@ -26,7 +28,7 @@ Witness = Callable[[nn.Module, int, dict[str, Any], Tensor], None]
 class MaskRule:
     """Which keys a query may see, layer by layer.
 
-    `direction` is the pattern of the *open* layers: "causal", "none" or "wrong_way". `layers` names the open
+    `direction` is the pattern of the *open* layers: one of PATTERNS. `layers` names the open
     layers (None: every layer); all the others stay causal.
     """
 
@@ -34,11 +36,11 @@ class MaskRule:
     layers: frozenset[int] | None = None
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(DIRECTIONS)}.')
+        if self.direction not in PATTERNS:
+            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(PATTERNS)}.')
 
     def pattern(self, layer: int) -> str:
-        """The pattern of one layer: "causal", "none" or "wrong_way"."""
+        """The pattern of one layer, one of PATTERNS."""
         return self.direction if self.layers is None or layer in self.layers else "causal"
 
     @property
@@ -74,6 +76,8 @@ def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu") 
         return key <= query  # [Tq, Tk]
     if pattern == "wrong_way":
         return key >= query
+    if pattern == "blocks":
+        return key // BLOCK <= query // BLOCK
     return torch.ones(Tq, Tk, dtype=torch.bool, device=device)
 
 
@@ -83,6 +87,9 @@ def turned(mask: Tensor, pattern: str) -> Tensor:
     Opened, a layer reads as far ahead as it reads back: the mask and its mirror. A sliding window stays a window.
     """
     mirror = mask.transpose(-2, -1)
+    if pattern == "blocks":
+        T = mask.shape[-1]
+        return mask | (mirror & allowed("blocks", T, T, mask.device))
     return mask if pattern == "causal" else mirror if pattern == "wrong_way" else mask | mirror
 
 

@@ -10,14 +10,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from gptviz.decoder.attention import DIRECTIONS, MaskRule
+from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder, Run
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.pieces import opening
 
 IGNORE = -100  # the label that cross_entropy leaves out, PyTorch's default ignore_index
-FED_BACK = (0, 1, 2, 4, 8, 16)
 ROWS = 128  # positions worked on at once in float64: 1,024 rows of 50,257 would take 400 MB each time
-MASKED_RATE = 0.15  # BERT's share of masked tokens
+MASKED_RATE = 0.15  # BERT's share of selected tokens
+HIDDEN, SWAPPED = 0.8, 0.1  # of the selected ones: replaced by [MASK], by a random token; the rest stays as it is
 
 
 @dataclass(frozen=True)
@@ -52,39 +53,27 @@ class Scored:
 
 @dataclass(frozen=True)
 class Padding:
-    """Mean loss (nats) for 0, 1, 2 … padding tokens: counted like text, and left out by ignore_index."""
+    """Mean loss (nats) for 0, 1, 2 … padding tokens: counted like text, and left out by ignore_index.
+
+    `nats` has what each padding token costs by itself.
+    """
 
     pad: int
     counted: list[float]
     ignored: list[float]
-
-
-@dataclass(frozen=True)
-class Fed:
-    """The last `count` tokens before the tail are the model's own; `loss` is on the true tail, nats per token."""
-
-    count: int
-    own: list[int]
-    true: list[int]
-    loss: float
-
-
-@dataclass(frozen=True)
-class Exposure:
-    """The same tail scored after true text and after more and more of the model's own text."""
-
-    tail: list[int]
-    rows: list[Fed]
+    nats: list[float]
 
 
 @dataclass(frozen=True)
 class Signal:
-    """What one input teaches: a decoder's targets, an encoder's masked positions, and the pairs each may read."""
+    """What one input teaches: a decoder's targets, an encoder's selected positions, and the pairs each may read."""
 
     tokens: int
     decoder_targets: int
     masked: list[int]  # the positions of one draw
+    fate: list[str]  # of each: "hidden" behind [MASK], "swapped" for a random token, or "kept"
     passes: int  # draws until every token has been a target once
+    asked: list[int]  # how many tokens had been a target after 1, 2, 3 … draws
     decoder_pairs: int
     encoder_pairs: int
 
@@ -139,16 +128,14 @@ def uniform_loss(vocabulary: int) -> float:
 # The mistakes
 
 
-def unshifted_loss(run: Run) -> float:
-    """The loss (nats per token) when each position is scored on the token it has just read."""
-    return float(losses(run.logits, run.ids).mean())
-
-
-def mask_losses(decoder: Decoder, ids: Sequence[int]) -> dict[str, float]:
-    """The loss on the true next tokens under each mask, every layer alike: causal, none and wrong_way."""
-    _, targets = shift(ids)
-    runs = {direction: decoder.run(ids, rule=MaskRule(direction)) for direction in DIRECTIONS}
-    return {direction: float(losses(run.logits[:-1], targets).mean()) for direction, run in runs.items()}
+def mistakes(decoder: Decoder, ids: Sequence[int]) -> dict[str, list[float]]:
+    """What each place costs [T-1] with one thing wrong: "unshifted" targets, mask "none", mask "wrong_way"."""
+    inputs, targets = shift(ids)
+    masks = {"none": MaskRule("none"), "wrong_way": MaskRule("wrong_way")}
+    found = {name: losses(decoder.run(ids, rule=rule).logits[:-1], targets) for name, rule in masks.items()}
+    return {"unshifted": losses(decoder.run(ids).logits[:-1], inputs).tolist()} | {
+        name: nats.tolist() for name, nats in found.items()
+    }
 
 
 def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
@@ -157,7 +144,7 @@ def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
     One pass serves all: no position reads the padding to its right.
     """
     shift(ids)
-    pad = decoder.tokenizer.end_of_text
+    pad = opening(decoder.tokenizer, decoder.shape.vocabulary)
     most = min(most, decoder.shape.context - len(ids))
     row = [*ids, *[pad] * most]
     run = decoder.run(row)
@@ -169,32 +156,8 @@ def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
         pad=pad,
         counted=[float(counted[: real + n].mean()) for n in range(most + 1)],
         ignored=[float(ignored[: real + n].sum() / real) for n in range(most + 1)],
+        nats=counted[real:].tolist(),
     )
-
-
-def exposure(decoder: Decoder, ids: Sequence[int], fed: Sequence[int] = FED_BACK) -> Exposure:
-    """Score the last third of a text after its true beginning, and after beginnings the model finished itself.
-
-    In row k the k tokens before the tail are the model's own greedy choice; tail and positions are the same in every
-    row, so only what the model reads differs. UserError below three tokens.
-    """
-    if len(ids) < 3:
-        raise UserError(f"The text has {len(ids)} token(s); at least 3 are needed to feed the model its own text.")
-    ids = decoder.check_ids(ids)
-    begin = len(ids) - max(1, len(ids) // 3)  # where the tail starts
-    counts = [k for k in fed if k < begin]  # one true token must remain
-    own = [_greedy(decoder, ids[: begin - k], k) for k in counts]
-    rows = [ids[: begin - k] + text + ids[begin:] for k, text in zip(counts, own, strict=True)]
-    results = []
-    for k, text, run in zip(counts, own, decoder.batch(rows), strict=True):
-        loss = float(losses(run.logits[begin - 1 : -1], ids[begin:]).mean())
-        results.append(Fed(k, text, ids[begin - k : begin], loss))
-    return Exposure(ids[begin:], results)
-
-
-def _greedy(decoder: Decoder, ids: Sequence[int], count: int) -> list[int]:
-    steps = decoder.stream(ids, lambda logits: int(logits.argmax()), max_new_tokens=count, keep_logits=False)
-    return [step.id for step in steps]
 
 
 # Encoder and decoder
@@ -203,21 +166,27 @@ def _greedy(decoder: Decoder, ids: Sequence[int], count: int) -> list[int]:
 def signal(tokens: int, seed: int = 0, rate: float = MASKED_RATE) -> Signal:
     """Count the training signal of one input of T tokens, for a decoder and for a masked-token encoder.
 
-    An encoder masks max(1, round(rate · T)) positions at random, as BERT's own data program does. UserError below two.
+    An encoder selects max(1, round(rate · T)) positions at random, as BERT's own data program does, and hides 80 % of
+    them. UserError below two.
     """
     shift(range(tokens))
     generator = torch.Generator().manual_seed(seed)
     count = max(1, round(rate * tokens))
     first = sorted(_draw(tokens, count, generator))
-    seen, passes = set(first), 1
+    seen = set(first)
+    asked = [len(seen)]
     while len(seen) < tokens:
         seen.update(_draw(tokens, count, generator))
-        passes += 1
+        asked.append(len(seen))
+    chances = torch.rand(count, generator=generator).tolist()
+    fate = ["hidden" if x < HIDDEN else "swapped" if x < HIDDEN + SWAPPED else "kept" for x in chances]
     return Signal(
         tokens=tokens,
         decoder_targets=tokens - 1,
         masked=first,
-        passes=passes,
+        fate=fate,
+        passes=len(asked),
+        asked=asked,
         decoder_pairs=tokens * (tokens + 1) // 2,
         encoder_pairs=tokens * tokens,
     )
