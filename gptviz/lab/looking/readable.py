@@ -73,7 +73,7 @@ def reading(weights: Tensor, candidates: Tensor) -> Reading:
 
 
 def parked(last: Tensor) -> Tensor:
-    """How well a last row [h, T] shows resting: its weight on the first token, times the clearest of the rest."""
+    """How well a last row [h, T] shows resting: its weight on the first token times the clearest of the rest."""
     first = last[:, 0]  # [h]
     if last.shape[1] < 3:
         return first

@@ -53,7 +53,8 @@ function scoreLook(m, i, j, [low, high]) {
   const x = m.value(i, j);
   const to = seen ? FULL : LATER;
   const t = high > low ? ((x - low) / (high - low)) * 0.85 : 0.5;
-  const words = Math.abs(x) < 0.05 ? decimal(0, 0) : decimal(x, Math.abs(x) < 9.95 ? 1 : 0);
+  const size = Math.abs(x);
+  const words = decimal(x, size < 0.05 ? 2 : size < 9.95 ? 1 : 0);
   return { colour: mix(FLAT, to, t), words, ink: label(FLAT, to, t) };
 }
 
