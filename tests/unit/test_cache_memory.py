@@ -6,8 +6,10 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.writing.cache_memory import allocator, kept_rows, learned_positions, memory, rows_of
+from tests import tiny
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 
@@ -28,9 +30,10 @@ def test_a_prefix_has_the_same_keys_and_values_whatever_follows(decoder):
 
 def test_the_rows_are_real_and_differ_between_positions_and_layers(tiny_llama):
     first, second = rows_of(tiny_llama, IDS, 1), rows_of(tiny_llama, IDS, 2)
-    assert first.shape == (2, 2, 20, 8)
-    assert (first - second).abs().max() > 0.1
-    assert (first[:, :, 0] - first[:, :, 1]).abs().max() > 0.1
+    for one, other in zip(first, second, strict=True):  # K, then V
+        assert one.shape == (2, 20, 8)
+        assert (one - other).abs().max() > 0.1
+        assert (one[:, 0] - one[:, 1]).abs().max() > 0.1
 
 
 def test_rows_equal_the_models_own_projection(tiny_gpt2):
@@ -156,3 +159,26 @@ def test_learned_positions_are_told_from_rotary_ones(tiny_gpt2, tiny_llama, nano
     assert learned_positions(tiny_gpt2)
     assert learned_positions(nano)
     assert not learned_positions(tiny_llama)
+
+
+def test_rows_of_unequal_width_are_compared_each_by_itself():
+    decoder = Decoder.from_model(tiny.model("deepseek_v3", **tiny.DEEPSEEK), None)
+    key, value = rows_of(decoder, tiny.ids(), 2)
+    assert key.shape[-1] != value.shape[-1]
+    kept = kept_rows(decoder, tiny.ids(), 8)
+    assert kept.numbers == key[:, :8].numel() + value[:, :8].numel()
+    assert kept.edited == 0.0
+    assert 0 < kept.alone <= 1e-4
+
+
+def test_a_layer_that_reads_anothers_rows_gives_way_to_one_that_keeps_its_own():
+    sizes = {
+        "head_dim": 8, "sliding_window": 5, "num_kv_shared_layers": 1, "laurel_rank": 4,
+        "layer_types": ["sliding_attention", "full_attention", "full_attention"],
+        "activation_sparsity_pattern": [0.0] * 3, "vocab_size_per_layer_input": tiny.V,
+        "hidden_size_per_layer_input": 8, "intermediate_size": [64] * 3,
+    }  # fmt: skip
+    decoder = Decoder.from_model(tiny.model("gemma3n_text", **sizes), None)
+    assert kept_rows(decoder, tiny.ids(), 8).layer == 1
+    with pytest.raises(UserError, match="layer is 2; that layer of gemma3n_text keeps no keys and values of its own"):
+        rows_of(decoder, tiny.ids(), 2)

@@ -54,6 +54,7 @@ MODELS = {
     "Llama-2-7B": (llama(LlamaConfig, 4096, 32, 32, 32, 32000, 11008), 6_738_415_616),
     "Mistral-7B": (llama(MistralConfig, 4096, 32, 32, 8, 32000, 14336), 7_241_732_096),
     "Llama-3-8B": (llama(LlamaConfig, 4096, 32, 32, 8, 128256, 14336), 8_030_261_248),
+    "Llama-3.1-8B": (llama(LlamaConfig, 4096, 32, 32, 8, 128256, 14336), 8_030_261_248),
     "Llama-3-70B": (llama(LlamaConfig, 8192, 80, 64, 8, 128256, 28672), 70_553_706_496),
     "Llama-3.2-1B": (llama(LlamaConfig, 2048, 16, 32, 8, 128256, 8192, True), 1_235_814_400),
     "Qwen2.5-0.5B": (llama(Qwen2Config, 896, 24, 14, 2, 151936, 4864, True), 494_032_768),

@@ -170,6 +170,7 @@ PUBLIC: dict[str, Spec] = {
         llama("Llama-2-7B", 4096, 32, 32, 32, 32000, 4096, 11008, tied=False, year=2023),
         llama("Mistral-7B", 4096, 32, 32, 8, 32000, 32768, 14336, tied=False, year=2023),
         llama("Llama-3-8B", 4096, 32, 32, 8, 128256, 8192, 14336, tied=False, year=2024),
+        llama("Llama-3.1-8B", 4096, 32, 32, 8, 128256, 131072, 14336, tied=False, year=2024),
         llama("Llama-3-70B", 8192, 80, 64, 8, 128256, 8192, 28672, tied=False, year=2024),
         llama("Llama-3.2-1B", 2048, 16, 32, 8, 128256, 131072, 8192, tied=True, year=2024),
         llama("Qwen2.5-0.5B", 896, 24, 14, 2, 151936, 32768, 4864, tied=True, year=2024, biases="qkv"),
