@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gptviz.decoder.attention import MaskRule
+from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
-from gptviz.lab.masking import answers, leak, mask_ways
-from gptviz.lab.masking.leak import rule_of
+from gptviz.lab.masking import leak, mask_ways
+from gptviz.lab.masking.basis import equal_shapes
+from gptviz.lab.masking.leak import TrueNext, rule_of
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Question
 from gptviz.service import Service
@@ -41,15 +42,17 @@ def questions(service: Service) -> list[Question]:
         """The probability of every true next token, all masks closed and as set, and the mean surprise of both."""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        found = answers.Answers(chances(service, decoder, ids, MaskRule()), chances(service, decoder, ids, rule))
-        closed, changed = found.losses
+        found = true_next(service, decoder, ids, rule)
+        alone = len(ids) == 1
         return {
             "tokens": shown(decoder, ids),
             "layers": decoder.shape.layers,
-            "closed": found.closed.tolist(),
+            "closed": found.causal.tolist(),
             "changed": found.changed.tolist(),
             "rises": found.rises,
-            "loss": {"closed": closed, "changed": changed},
+            "falls": found.falls,
+            "verdict": "same" if alone else found.verdict,
+            "loss": {"closed": 0.0 if alone else found.loss_causal, "changed": 0.0 if alone else found.loss_changed},
         }
 
     def reach(
@@ -72,6 +75,7 @@ def questions(service: Service) -> list[Question]:
         return {
             "change": found.change.float(),
             "logit_change": found.logit_change.float(),
+            "tolerance": found.basis.tolerance,
             "position": found.position,
             "replacement": decoder.tokenizer.token(found.replacement).shown,
         }
@@ -99,8 +103,9 @@ def questions(service: Service) -> list[Question]:
         """The influence matrix as it is made: a few columns [b, T] at a time, one for each token replaced."""
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
+        tolerance = service.worker.run(lambda: equal_shapes(decoder).tolerance)
         for part in service.stream(leak.influence_parts(decoder, ids, rule)):
-            yield {"columns": part.float()}
+            yield {"columns": part.float(), "tolerance": tolerance}
 
     return [
         Question("true_tokens", true_tokens, public=False),
@@ -129,7 +134,7 @@ def _public(service: Service) -> list[Question]:
         key = ("mask", decoder.name, tuple(ids), rule, place, replacement)
         size = (decoder.shape.layers + 4) * len(ids) * 100  # bytes of the lists of floats, roughly
         found = service.compute(key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size)
-        rises = int((chances(service, decoder, ids, rule) > chances(service, decoder, ids, MaskRule())).sum())
+        rises = true_next(service, decoder, ids, rule).rises
         return {**found, "rises": rises, "leaked": leak.numbers(leaked_of(service, decoder, ids, rule))}
 
     def influence(
@@ -154,11 +159,20 @@ def _public(service: Service) -> list[Question]:
     ]
 
 
+def true_next(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> TrueNext:
+    """The probability of every true next token, all masks closed and under `rule`; nothing for a single token."""
+    closed = chances(service, decoder, ids, CAUSAL)
+    return TrueNext(rule.direction, closed, closed if rule.is_causal else chances(service, decoder, ids, rule))
+
+
 def chances(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
     """The probability of every true next token [T-1] under one mask, from the shelf or a run."""
-    one = MaskRule() if rule.is_causal else rule
-    key = ("chances", decoder.name, tuple(ids), one)
-    return service.compute(key, lambda: answers.chances(decoder, ids, one), lambda made: made.nbytes + 64)
+
+    def work() -> Tensor:
+        return (-leak.surprisal(leak.finite(decoder.run(ids, rule=rule).logits, decoder), ids)).exp()
+
+    key = ("chances", decoder.name, tuple(ids), rule)
+    return service.compute(key, work, lambda made: made.nbytes + 64)
 
 
 def leaked_of(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:

@@ -72,8 +72,8 @@ def questions(service: Service) -> list[Question]:
         """Every prefix length as it is checked: a few rows [b, T] at a time, and what counts as unchanged."""
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        for rows, tolerance in service.stream(lab.all_parts(decoder, ids, rule, method)):
-            yield {"rows": rows.float(), "tolerance": tolerance}
+        for rows, basis in service.stream(lab.all_parts(decoder, ids, rule, method)):
+            yield {"rows": rows.float(), "tolerance": basis.tolerance}
 
     def evidence(
         text: str,

@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from gptviz.decoder.attention import MaskRule
-from gptviz.lab.masking import answers, leak
+from gptviz.lab.masking import leak
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 KINDS = """column => [...document.querySelectorAll(`.gv-g-cells rect[data-column="${column}"]`)]
@@ -42,17 +42,19 @@ def heights(page: Page, name: str) -> list[float]:
 
 def test_the_first_screen_counts_the_guesses_and_its_bars_are_the_labs_probabilities(mask, nano):
     ids = nano.tokenizer.encode(PROMPT)
-    found = answers.answers(nano, ids, MaskRule("none"))
+    found = leak.true_next(nano, ids, MaskRule("none"))
     expect(sentence(mask)).to_contain_text(f"{found.rises} of {len(ids) - 1} guesses get better")
     closed, changed = heights(mask, "closed"), heights(mask, "changed")
     assert len(closed) == len(changed) == len(ids) - 1
-    whole = max(found.closed.max(), found.changed.max())
+    whole = max(found.causal.max(), found.changed.max())
     tallest = max(closed + changed)
-    for bars, chances in ((closed, found.closed), (changed, found.changed)):
+    for bars, chances in ((closed, found.causal), (changed, found.changed)):
         drawn = torch.tensor(bars) / tallest
         assert torch.allclose(drawn, (chances / whole).float(), atol=0.01)
     body = mask.locator(".gv-body:visible")
-    expect(body).to_contain_text(f"rises from {found.losses[0]:.2f} to {found.losses[1]:.2f}")  # dearer on this text
+    expect(body).to_contain_text(
+        f"rises from {found.loss_causal:.2f} to {found.loss_changed:.2f}"
+    )  # dearer on this text
 
 
 def test_bars_stand_over_the_tokens_they_guess(mask):

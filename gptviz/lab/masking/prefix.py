@@ -151,8 +151,8 @@ def check(
     again = decoder.run(other, rule=rule, one_row=basis.one_row).logits  # [T or keep, V]
     deltas = leak.finite((full[:keep] - again[:keep]).abs().amax(-1), decoder)  # [keep]
     guesses, loss = movement.between(full[:keep], again[:keep]), float(leak.surprisal(full, ids).mean())
-    basis = basis if method == "edit" else shorter(decoder, full)
-    return Check(ids, other, keep, method, rule, deltas, basis, guesses, loss)
+    limit = basis if method == "edit" else shorter(decoder, full)
+    return Check(ids, other, keep, method, rule, deltas, limit, guesses, loss)
 
 
 def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method: str = "edit") -> AllPrefixes:

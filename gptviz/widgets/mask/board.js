@@ -181,9 +181,9 @@ export class Board {
 
   /** @param {Setting} now @param {number} row @param {number} column */
   toldMove(now, row, column) {
-    const { change, position, replacement } = now.reach;
+    const { change, position, replacement, tolerance } = now.reach;
     const moved = change[row * now.tokens.length + column];
-    const kind = moved === 0 ? "zero" : column < position ? "leak" : "moved";
+    const kind = moved <= tolerance ? (moved ? "noise" : "zero") : column < position ? "leak" : "moved";
     const values = {
       token: now.tokens[column],
       l: row - 1,
@@ -191,7 +191,8 @@ export class Board {
       old: now.tokens[position],
       now: replacement,
     };
-    // words: mask.tell_zero mask.tell_leak mask.tell_moved mask.tell_zero_0 mask.tell_moved_0
+    // words: mask.tell_zero mask.tell_leak mask.tell_moved mask.tell_noise
+    // words: mask.tell_zero_0 mask.tell_moved_0 mask.tell_noise_0
     return phrase(`mask.tell_${kind}${row ? "" : "_0"}`, values);
   }
 

@@ -74,15 +74,15 @@ function ahead(g, board) {
 
 /** Which cells moved when one token was replaced: measured. @param {any} board */
 function moved(board) {
-  const { change, position } = board.reach;
+  const { change, position, tolerance } = board.reach; // above 0 only for models whose experts cannot be run alone
   const T = board.tokens.length;
   let low = Infinity;
   let high = 0;
-  for (const x of change) if (x > 0) [low, high] = [Math.min(low, x), Math.max(high, x)];
+  for (const x of change) if (x > tolerance) [low, high] = [Math.min(low, x), Math.max(high, x)];
   const range = Math.log(Math.max(high / low, 1.0001));
   return (/** @type {number} */ r, /** @type {number} */ c) => {
     const x = change[r * T + c];
-    if (x === 0) return { kind: "zero", share: 0 };
+    if (x <= tolerance) return { kind: "zero", share: 0 };
     return { kind: c < position ? "warn" : "key", share: 0.34 + (0.6 * Math.log(x / low)) / range };
   };
 }

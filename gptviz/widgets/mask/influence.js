@@ -18,6 +18,7 @@ const STEPS = new Map([
  * @property {string[]} tokens
  * @property {Float32Array} matrix [T × T], one stretch of T for each token replaced
  * @property {number} done columns that are there
+ * @property {number} tolerance what counts as unchanged: 0 but for models whose experts cannot be run alone
  * @property {string} stamp what it was asked with
  * @property {any} asked
  */
@@ -52,7 +53,7 @@ export class Influence {
     const stamp = JSON.stringify(asked);
     if (!this.now || this.now.stamp !== stamp) {
       this.stop();
-      this.now = { tokens, matrix: new Float32Array(tokens.length ** 2), done: 0, stamp, asked };
+      this.now = { tokens, matrix: new Float32Array(tokens.length ** 2), done: 0, tolerance: 0, stamp, asked };
       if (tokens.length <= AT_ONCE && !view.recorded) this.start();
     }
     this.paint();
@@ -74,7 +75,7 @@ export class Influence {
     of.done = 0;
     of.matrix.fill(0);
     this.paint();
-    const take = (/** @type {any} */ value) => this.take(of, value.columns);
+    const take = (/** @type {any} */ value) => this.take(of, value);
     try {
       await this.app.stream("influence_columns", of.asked, take, mine.signal);
     } catch (error) {
@@ -85,8 +86,9 @@ export class Influence {
     }
   }
 
-  /** @param {Run} of @param {any} columns [b, T], one row for each token replaced */
-  take(of, columns) {
+  /** @param {Run} of @param {any} value columns [b, T], one row for each token replaced */
+  take(of, { columns, tolerance }) {
+    of.tolerance = tolerance;
     of.matrix.set(columns, of.done * of.tokens.length);
     of.done += columns.shape[0];
     if (of === this.now && !this.root.hidden) this.paint();
@@ -115,7 +117,7 @@ export class Influence {
   words(now) {
     const T = now.tokens.length;
     let right = 0;
-    for (let i = 0; i < T; i++) for (let j = i + 1; j < T; j++) if (this.at(now, i, j) !== 0) right++;
+    for (let i = 0; i < T; i++) for (let j = i + 1; j < T; j++) if (this.at(now, i, j) > now.tolerance) right++;
     const ready = now.done === T;
     const facts = { pairs: (T * (T - 1)) / 2, right, prompts: T, done: now.done, square_ready: ready };
     this.app.facts(facts);
@@ -136,7 +138,8 @@ export class Influence {
     if (!place || !now || place[1] >= now.done) return this.app.parts.stage.point(null);
     const [i, j] = place;
     const x = this.at(now, i, j);
-    const key = x === 0 ? (j > i ? "pair_zero" : "pair_none") : j > i ? "pair_leak" : "pair_moved";
+    const key =
+      x <= now.tolerance ? (j > i && x === 0 ? "pair_zero" : "pair_none") : j > i ? "pair_leak" : "pair_moved";
     // words: mask.pair_zero mask.pair_none mask.pair_leak mask.pair_moved
     this.app.parts.stage.point(phrase(`mask.${key}`, { out: now.tokens[i], token: now.tokens[j], change: x }));
   }

@@ -136,7 +136,7 @@ function factsOf(d, parts) {
   const facts = {
     n,
     rises: d.rises,
-    falls: d.closed.filter((/** @type {number} */ p, /** @type {number} */ t) => d.changed[t] < p).length,
+    falls: d.falls,
     one_token: n === 0,
     guess: d.tokens[e + 1],
     before: d.tokens[e],
@@ -144,8 +144,8 @@ function factsOf(d, parts) {
     guess_open: d.changed[e],
     rose: n > 0 && d.changed[e] > d.closed[e],
     most: n > 0 && d.rises * 2 > n,
-    cheaper: changed < closed,
-    dearer: changed > closed,
+    cheaper: d.verdict === "cheaper",
+    dearer: d.verdict === "dearer",
     loss_closed: closed,
     loss_open: changed,
     layers: d.layers,
@@ -157,12 +157,12 @@ function factsOf(d, parts) {
 
 /** @param {any} d @param {any} parts */
 function reachFacts(d, parts) {
-  const { change, position, replacement } = d.reach;
+  const { change, position, replacement, tolerance } = d.reach;
   const T = d.tokens.length;
   let leaks = 0;
   const dirty = new Set();
   for (let r = 0; r <= d.layers; r++)
-    for (let c = 0; c < position; c++) if (change[r * T + c] !== 0) (leaks++, dirty.add(r));
+    for (let c = 0; c < position; c++) if (change[r * T + c] > tolerance) (leaks++, dirty.add(r));
   const facts = /** @type {Record<string, any>} */ ({
     position,
     leaks,
@@ -191,8 +191,9 @@ function say(app, d) {
   const facts = app.known;
   if (d.reach) {
     const one = d.open.size === 1;
-    const key = !d.reach.position ? "reach_first" : !facts.leaks ? "reach_clean" : one ? "reach_one" : "reach_leak";
-    return stage.say(`mask.${key}`, facts); // words: mask.reach_first mask.reach_clean mask.reach_leak mask.reach_one
+    const clean = d.reach.tolerance > 0 ? "reach_within" : "reach_clean";
+    const key = !d.reach.position ? "reach_first" : !facts.leaks ? clean : one ? "reach_one" : "reach_leak";
+    return stage.say(`mask.${key}`, facts); // words: mask.reach_first mask.reach_clean mask.reach_within mask.reach_leak mask.reach_one
   }
   if (!d.closed.length) return stage.say("mask.one_token", { token: d.tokens[0] });
   if (!d.open.size) return stage.say("mask.closed", facts);

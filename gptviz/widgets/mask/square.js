@@ -23,15 +23,15 @@ export function drawSquare(sizes, now, at) {
   const T = now.tokens.length;
   let low = Infinity;
   let high = 0;
-  for (const x of now.matrix) if (x > 0) [low, high] = [Math.min(low, x), Math.max(high, x)];
+  for (const x of now.matrix) if (x > now.tolerance) [low, high] = [Math.min(low, x), Math.max(high, x)];
   const range = Math.log(Math.max(1.001, high / low));
   const share = (/** @type {number} */ x) => 0.3 + (0.66 * Math.log(x / low)) / range;
   const out = names(sizes, now.tokens);
   for (let i = 0; i < T; i++) {
     for (let j = 0; j < T; j++) {
       const x = at(i, j);
-      const kind = j >= now.done ? "wait" : x === 0 ? "zero" : j > i ? "warn" : "key";
-      out.push(...cell(sizes, i, j, x, kind, x === 0 ? 0 : share(x)));
+      const kind = j >= now.done ? "wait" : x <= now.tolerance ? "zero" : j > i ? "warn" : "key";
+      out.push(...cell(sizes, i, j, x, kind, x <= now.tolerance ? 0 : share(x)));
     }
   }
   return out;
@@ -47,14 +47,15 @@ export function drawSquare(sizes, now, at) {
  */
 function cell({ left, top, cell: side }, i, j, x, kind, share) {
   const [px, py] = [left + j * side, top + i * side];
-  const colour = x === 0 ? `var(--${kind === "wait" ? "card" : "void"})` : mix("--card", `--${kind}`, share);
+  const none = kind === "wait" || kind === "zero";
+  const colour = none ? `var(--${kind === "wait" ? "card" : "void"})` : mix("--card", `--${kind}`, share);
   const size = Math.max(1, side - 1);
   const place = { x: px + 0.5, y: py + 0.5, width: size, height: size, rx: Math.min(2, side / 8) };
   const data = { "data-row": i, "data-column": j, "data-kind": kind };
   const box = svg("rect", { ...place, ...data, class: `gv-cell gv-cell-${kind}`, style: { fill: colour } });
   if (side < 27 || kind === "wait") return [box];
   const fs = Math.min(12.5, side * 0.34);
-  const ink = x === 0 ? "var(--soft)" : inkOn("--card", `--${kind}`, share);
+  const ink = none ? "var(--soft)" : inkOn("--card", `--${kind}`, share);
   const at = { x: px + side / 2, y: py + side / 2 + fs * 0.35, "text-anchor": "middle", "font-size": fs };
   return [box, svg("text", { ...at, class: "gv-tok", "pointer-events": "none", style: { fill: ink } }, short(x))];
 }

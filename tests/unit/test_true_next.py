@@ -7,8 +7,8 @@ import copy
 import pytest
 import torch
 
-from gptviz.decoder.attention import CAUSAL, MaskRule, allowed, turned
-from gptviz.lab.masking import answers, movement
+from gptviz.decoder.attention import MaskRule, allowed, turned
+from gptviz.lab.masking import leak, movement
 
 SENTENCE = "The cat that the dog saw sat on the old red mat"
 
@@ -32,25 +32,19 @@ def stock(decoder, ids: list[int], seen: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("pattern", ["causal", "none", "wrong_way", "blocks"])
 def test_the_true_tokens_have_the_stock_models_probability(decoder, pattern):
     ids = decoder.tokenizer.encode(SENTENCE)[:12]
-    mine = answers.chances(decoder, ids, MaskRule(pattern))
+    mine = leak.true_next(decoder, ids, MaskRule(pattern)).changed
     assert mine.shape == (11,)
     assert torch.allclose(mine, stock(decoder, ids, allowed(pattern, 12, 12)), rtol=2e-4, atol=1e-9)
 
 
 def test_both_masks_are_compared_and_the_rises_counted(decoder):
     ids = decoder.tokenizer.encode(SENTENCE)[:12]
-    found = answers.answers(decoder, ids, MaskRule("none"))
+    found = leak.true_next(decoder, ids, MaskRule("none"))
     closed, opened = stock(decoder, ids, allowed("causal", 12, 12)), stock(decoder, ids, allowed("none", 12, 12))
     assert found.rises == int((opened > closed).sum())
-    assert found.losses == pytest.approx((float(-closed.log().mean()), float(-opened.log().mean())), rel=1e-4)
-    same = answers.answers(decoder, ids, CAUSAL)
-    assert same.rises == 0
-    assert same.losses[0] == same.losses[1]
-
-
-def test_a_single_token_has_no_answers(nano):
-    found = answers.answers(nano, nano.tokenizer.encode("The"), MaskRule("none"))
-    assert (len(found.closed), found.rises, found.losses) == (0, 0, (0.0, 0.0))
+    assert (found.loss_causal, found.loss_changed) == pytest.approx(
+        (float(-closed.log().mean()), float(-opened.log().mean())), rel=1e-4
+    )
 
 
 def test_blocks_read_ahead_inside_their_four_tokens_only():
