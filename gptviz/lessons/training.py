@@ -18,7 +18,7 @@ KEY = "training"
 LONGEST = 1_024  # tokens; logits of a longer text would fill a small machine's memory
 MOST_PADS = 24
 MOST_OWN = 16
-USUAL_RATE = 0.002  # lowers the loss on every text and shipped model tried; ten times as much often overshoots
+USUAL_RATE = 0.002  # lowers the loss on every text and shipped model tried; 25 times as much overshoots
 # One step takes a copy of all weights and a pass forward and back: what is above these is shown on nano instead,
 # so that it stays below two seconds on two free cores.
 LARGEST_PUPIL = 200_000_000  # weights

@@ -201,7 +201,13 @@ function chanceWords(g, scene) {
     const y = g.chanceBottom - g.chance * most[k] - 5 * g.unit;
     const lines = rest.length ? [first, rest.join(" ")] : [first];
     return lines.map((line, r) =>
-      mark(middle, y - (lines.length - 1 - r) * 12 * g.unit, line, "gv-trnum gv-trhalo", "middle"),
+      mark(
+        middle,
+        y - (lines.length - 1 - r) * 12 * g.unit,
+        line,
+        g.cw < 60 * g.unit ? "gv-trnum gv-trhalo gv-trtight" : "gv-trnum gv-trhalo",
+        "middle",
+      ),
     );
   });
 }
