@@ -12,7 +12,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 from bench.measure import machine, medians, read_bandwidth, spread, take_turns
 from gptviz.decoder.decoder import Decoder
-from gptviz.lab.writing.cache_work import Meter
+from gptviz.lab.writing.work import Meter
 
 PROMPT, NEW = 10, 128
 PREFILL = (64, 256, 1024)

@@ -87,6 +87,7 @@ def _head(files: Files) -> str:
     """Addresses relative to the page, so that the app also works below a path."""
     ahead = "".join(f'<link rel="modulepreload" href="{files.address(path)}">' for path in scripts())
     return (
+        f'<meta name="gptviz-languages" content="{" ".join(frame.LANGUAGES)}">'
         f'<link rel="stylesheet" href="{files.address("style.css")}">{ahead}'
         f'<script type="module" src="{files.address("widgets/kit/main.js")}"></script>'
     )

@@ -16,7 +16,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.looking import family, twice
 from gptviz.lab.teaching import teacher_forcing
-from gptviz.lab.writing import cache_work, sampling, writer
+from gptviz.lab.writing import sampling, work, writer
 
 IDS = [(37 * i + 11) % 50257 for i in range(12)]
 
@@ -162,8 +162,8 @@ def test_7_ten_and_twenty_tokens_are_390_positions_against_29(tiny_gpt2):
 def test_7_the_counts_are_np_plus_half_n_n_minus_1_and_p_plus_n_minus_1(tiny_gpt2, P, N):
     assert sum(counted(tiny_gpt2, P, N, use_cache=False)) == N * P + N * (N - 1) // 2
     assert sum(counted(tiny_gpt2, P, N, use_cache=True)) == P + N - 1
-    assert cache_work.positions(P, N, cached=False) == N * P + N * (N - 1) // 2
-    assert cache_work.positions(P, N, cached=True) == P + N - 1
+    assert work.positions(P, N, cached=False) == N * P + N * (N - 1) // 2
+    assert work.positions(P, N, cached=True) == P + N - 1
 
 
 def test_7_prefill_then_one_row_a_step(tiny_gpt2):
@@ -171,14 +171,14 @@ def test_7_prefill_then_one_row_a_step(tiny_gpt2):
 
 
 def test_7_positions_fall_from_quadratic_to_linear():
-    uncached = torch.tensor([cache_work.positions(10, n, cached=False) for n in range(1, 40)])
-    cached = torch.tensor([cache_work.positions(10, n, cached=True) for n in range(1, 40)])
+    uncached = torch.tensor([work.positions(10, n, cached=False) for n in range(1, 40)])
+    cached = torch.tensor([work.positions(10, n, cached=True) for n in range(1, 40)])
     assert set(uncached.diff(n=2).tolist()) == {1}
     assert set(cached.diff().tolist()) == {1}
 
 
 def test_7_attention_still_sums_over_a_growing_length(tiny_gpt2):
-    meter = cache_work.Meter(tiny_gpt2)
+    meter = work.Meter(tiny_gpt2)
     steps = torch.tensor([meter.step(past, 1).flops for past in range(10, 40)])
     assert set(steps.diff().tolist()) == {4 * 4 * 8 * 4}  # 4 FLOPs a head entry, for each further key
 
@@ -186,14 +186,14 @@ def test_7_attention_still_sums_over_a_growing_length(tiny_gpt2):
 @pytest.mark.parametrize(("element", "bytes_a_token", "megabytes"), [(4, 73_728, 75.5), (2, 36_864, 37.7)])
 def test_7_gpt2_small_keeps_73_728_bytes_a_token_or_half_in_16_bit(element, bytes_a_token, megabytes):
     config = GPT2Config()
-    per_token = cache_work.bytes_per_token(config.n_layer, config.n_head, config.n_embd // config.n_head, element)
+    per_token = work.bytes_per_token(config.n_layer, config.n_head, config.n_embd // config.n_head, element)
     assert per_token == 2 * 12 * 12 * 64 * element == bytes_a_token
     assert round(1024 * per_token / 1e6, 1) == megabytes
 
 
 def test_7_llama_3_8b_keeps_131_072_bytes_a_token_more_than_its_weights_at_full_length():
     spec = family.PUBLIC["Llama-3-8B"]
-    per_token = cache_work.bytes_per_token(spec.L, spec.kv_heads, spec.head_width, 2)
+    per_token = work.bytes_per_token(spec.L, spec.kv_heads, spec.head_width, 2)
     assert (spec.L, spec.kv_heads, spec.head_width, per_token) == (32, 8, 128, 131_072)
     weights = 2 * family.count(spec).total
     assert round(131_072 * per_token / 1e9, 1) == 17.2
@@ -205,7 +205,7 @@ def test_7_llama_3_8b_keeps_131_072_bytes_a_token_more_than_its_weights_at_full_
 def test_7_the_formula_is_what_the_tensors_hold(shape, request):
     decoder = request.getfixturevalue(shape)
     s = decoder.shape
-    per_token = cache_work.bytes_per_token(s.layers, s.kv_heads, s.head_width, 4)
+    per_token = work.bytes_per_token(s.layers, s.kv_heads, s.head_width, 4)
     steps = list(decoder.stream(IDS, lambda logits: 5, max_new_tokens=6))
     assert [step.cache_bytes for step in steps] == [per_token * n for n in range(12, 18)]
 
@@ -235,7 +235,7 @@ def test_7_a_cached_step_moves_more_bytes_than_it_computes_with():
     decoder = Decoder.from_model(
         GPT2LMHeadModel(GPT2Config(n_layer=1, vocab_size=500)), Tokenizer.gpt2(), name="one layer"
     )
-    meter = cache_work.Meter(decoder)
+    meter = work.Meter(decoder)
     step, prompt = meter.step(511, 1), meter.step(0, 512)
     assert step.flops / step.bytes < 1
     assert prompt.flops / prompt.bytes > 50

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
-from transformers import Cache, DynamicCache
+from transformers import Cache, DynamicCache, PreTrainedConfig
 from transformers.cache_utils import DynamicLayer
 
 FIRST_ROOM = 64  # positions beyond the first text
@@ -55,11 +56,63 @@ def _same_start(buffer: Tensor, rows: Tensor | None) -> bool:
 
 
 class GrowingCache(DynamicCache):
-    """The library's dynamic cache with room ahead. Every layer keeps all positions."""
+    """The library's dynamic cache with room ahead; a layer that reads a window keeps no more than the library's does.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer_class_to_replicate = GrowingLayer
+    Without a configuration every layer keeps all positions.
+    """
+
+    def __init__(self, config: PreTrainedConfig | None = None) -> None:
+        super().__init__(config=config)
+        self.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in self.layers]
+        if not self.layers:
+            self.layer_class_to_replicate = GrowingLayer
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """What one layer keeps of each position, as its tensors have it: bytes of a K and a V row of all its heads.
+
+    `most` is how many positions it keeps at the most (None: all of them), between two steps.
+    """
+
+    layer: int
+    key_bytes: int
+    value_bytes: int
+    most: int | None
+
+    @property
+    def bytes(self) -> int:
+        """Of one position."""
+        return self.key_bytes + self.value_bytes
+
+    def held(self, positions: int) -> int:
+        """How many of so many positions it still keeps."""
+        return positions if self.most is None else min(positions, self.most)
+
+
+def kept_rows(cache: Cache) -> list[KeptRows]:
+    """What each layer of a cache in use keeps; layers that read another's rows keep none, and are left out."""
+    layers: list[Any] = list(cache.layers)
+    return [
+        KeptRows(
+            number,
+            _row_bytes(layer.keys),
+            _row_bytes(layer.values),
+            layer.sliding_window - 1 if getattr(layer, "is_sliding", False) else None,
+        )
+        for number, layer in enumerate(layers)
+        if _keeps(layer)
+    ]
+
+
+def _keeps(layer: Any) -> bool:
+    """Whether a layer holds rows of its own: one that reads another's holds none."""
+    return bool(getattr(layer, "is_initialized", False)) and getattr(layer, "keys", None) is not None
+
+
+def _row_bytes(held: Tensor) -> int:
+    """The bytes of one position in [B, h_kv, T, d], all heads."""
+    return held.shape[1] * held.shape[-1] * held.element_size()
 
 
 def cache_bytes(cache: Cache | None) -> int:
@@ -74,4 +127,4 @@ def reserved_bytes(cache: Cache | None) -> int:
 
 def _tensors(cache: Cache | None, *names: str) -> list[Tensor]:
     layers: list[Any] = [] if cache is None else list(cache.layers)
-    return [getattr(layer, name) for layer in layers if layer.is_initialized for name in names]
+    return [getattr(layer, name) for layer in layers if _keeps(layer) for name in names]

@@ -15,12 +15,13 @@ from transformers import DynamicCache, PreTrainedModel
 
 from gptviz.decoder import attention
 from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
-from gptviz.decoder.cache import GrowingCache, cache_bytes
+from gptviz.decoder.cache import GrowingCache, KeptRows, cache_bytes, kept_rows
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.experts import Experts, Tally, counted, one_row_at_a_time
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.loading import load_model, load_tokenizer, reason
-from gptviz.decoder.probe import final_norm, find_layers, verify
+from gptviz.decoder.probe import check_once, final_norm, find_layers, verify
 from gptviz.decoder.run import LayerAttention, Run, Step
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
@@ -39,13 +40,16 @@ class Decoder:
         self.model, self.tokenizer, self.name, self.source = model.eval(), tokenizer, name, source
         self.layers = find_layers(model)
         self.facts = verify(model, self.layers)
+        check_once(model, self.layers)
         self.shape = shape_of(model, self.facts)
+        self.experts = Experts(model, self.layers)
         self.norm = final_norm(model, self.layers)
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
             layer.register_forward_hook(_keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
         self._plain_head = self._head_is_plain()
+        self.kept = self._rows_kept()  # what each layer keeps of a position, seen on one token
         self._written: Written | None = None
         self._sought = False
         self._lock = threading.Lock()
@@ -101,12 +105,14 @@ class Decoder:
         last_only: bool = False,
         observe: Observer | None = None,
         inputs: Iterable[int] = (),
+        one_row: bool = False,
     ) -> Run:
         """One forward pass over T tokens.
 
         `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
         are; `observe(layer, scores, weights)` ([h, T, T]
-        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. UserError on bad ids.
+        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. `one_row` runs experts one
+        row at a time, so that a row's bits do not depend on which others chose the same expert. UserError on bad ids.
         """
         ids = self.check_ids(ids)
         kept: dict[int, tuple[Tensor, Tensor]] = {}
@@ -120,7 +126,8 @@ class Decoder:
 
         watching = observe is not None or bool(wanted)
         lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual, inputs=inputs)
-        logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
+        with one_row_at_a_time(one_row):
+            logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
         given = {layer: found for layer, found in lens.inputs.items() if found is not None}
         seen = _on_cpu(lens.seen)
@@ -134,10 +141,12 @@ class Decoder:
         *,
         rule: MaskRule = CAUSAL,
         residual: bool = False,
+        one_row: bool = False,
     ) -> list[Run]:
         """One forward pass over B rows of any lengths; each row's Run is what the row alone would give.
 
-        Rows are padded on the right, where positions stay what they are, and no query reads a padded key.
+        Rows are padded on the right, where positions stay what they are, and no query reads a padded key; `one_row`
+        as in `run`.
         """
         checked = [self.check_ids(row) for row in rows]
         lengths = [len(row) for row in checked]
@@ -145,7 +154,8 @@ class Decoder:
         padded = torch.tensor([row + [0] * (T - len(row)) for row in checked])  # [B, T]
         sizes = None if min(lengths) == T else torch.tensor(lengths, device=self.device)
         lens = Lens(rule, lengths=sizes, residual=residual)
-        logits = self._forward(padded, lens)  # [B, T, V]
+        with one_row_at_a_time(one_row):
+            logits = self._forward(padded, lens)  # [B, T, V]
         stream = torch.stack(lens.residual, dim=1).cpu() if lens.residual else None  # [B, L+1, T, d]
         return [
             Run(row, logits[b, : len(row)], rule, None if stream is None else stream[b, :, : len(row)])
@@ -184,12 +194,13 @@ class Decoder:
         """`stream` for a caller who may want to stop within a step: None about every `every` seconds of one."""
         text = self.check_ids(ids)
         room = min(max_new_tokens, self.shape.context - len(text))
-        cache = GrowingCache() if use_cache else None
+        cache = self.new_cache() if use_cache else None
         fresh = text
         written = self.written
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
-            for logits in self._pieces(written, fresh, cache):
+            tally = Tally()
+            for logits in self._pieces(written, fresh, cache, tally):
                 if logits is None and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
                     if every < math.inf:
@@ -199,9 +210,19 @@ class Decoder:
             assert logits is not None
             chosen = int(choose(logits))
             seconds = spent + time.perf_counter() - begin
-            yield Step(index, chosen, logits if keep_logits else None, len(fresh), seconds, cache_bytes(cache))
+            kept, read = logits if keep_logits else None, self.experts.bytes_read(tally)
+            yield Step(index, chosen, kept, len(fresh), seconds, cache_bytes(cache), read)
             text = [*text, chosen]
             fresh = [chosen] if use_cache else text
+
+    def new_cache(self) -> GrowingCache:
+        """An empty cache that keeps what the library's own keeps for this model."""
+        return GrowingCache(self.model.config)
+
+    def _rows_kept(self) -> list[KeptRows]:
+        cache = self.new_cache()
+        self.step([0], cache)
+        return kept_rows(cache)
 
     @property
     def written(self) -> Written | None:
@@ -219,11 +240,13 @@ class Decoder:
 
     @torch.inference_mode()
     def _pieces(
-        self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None
+        self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None, tally: Tally
     ) -> Iterator[Tensor | None]:
         """None while the forward runs, then the logits [V], float32 on the CPU."""
         if written is None:
-            yield self.step(fresh, cache)
+            with counted(tally):
+                logits = self.step(fresh, cache)
+            yield logits
             return
         for found in written.pieces(torch.tensor(list(fresh), device=self.device), cache):
             yield None if found is None else found.float().cpu()

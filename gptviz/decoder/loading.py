@@ -6,6 +6,7 @@ Nothing in a folder is run: no code of its own, no pickle. A tensor that the fil
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,6 +30,9 @@ LONGEST_REASON = 240  # characters of the library's own words
 STORED_CONSTANT = re.compile(
     r"(^|\.)((attn|attention)\.(masked_)?bias|rotary_emb\.(inv_freq|cos_cached|sin_cached)|position_ids)$"
 )
+
+# The library prints its report as a table of every tensor; here it becomes one sentence.
+logging.getLogger("transformers.modeling_utils").addFilter(lambda record: "LOAD REPORT" not in record.getMessage())
 
 
 def load_model(folder: Path, name: str, dtype: torch.dtype) -> PreTrainedModel:
@@ -57,6 +61,7 @@ def load_model(folder: Path, name: str, dtype: torch.dtype) -> PreTrainedModel:
         raise UserError(f"{name} could not be loaded: {reason(error)}.") from error
     model, report = loaded
     _check_report(name, report)
+    _check_numbers(name, model)
     return model
 
 
@@ -142,6 +147,14 @@ def _check_report(name: str, report: dict[str, Any]) -> None:
     said = [part for part in parts if part]
     if said:
         raise UserError(f"The weights of {name} do not fit its config.json: {', and '.join(said)}.")
+
+
+def _check_numbers(name: str, model: PreTrainedModel) -> None:
+    """UserError where a weight is no number: nothing that is computed from it would be one."""
+    odd = [key for key, tensor in model.named_parameters() if not torch.isfinite(tensor).all()]
+    if odd:
+        kind = str(model.dtype).removeprefix("torch.")
+        raise UserError(f"{name} has weights that are infinite or no number in {kind}: {_several(odd, 'so')}.")
 
 
 def _several(found: Iterable[str], what: str) -> str:

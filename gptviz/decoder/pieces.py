@@ -67,6 +67,13 @@ def distinct(tokenizer: Tokenizer, words: list[str], rows: int | None = None) ->
     return found + list(itertools.islice(others, len(words) - len(found)))
 
 
+def opening(tokenizer: Tokenizer, rows: int) -> int:
+    """The id that a text without a beginning starts from: the end of the one before it, if the model has that row."""
+    if tokenizer.end_of_text < rows:
+        return tokenizer.end_of_text
+    return next((id for _, id in everyday(tokenizer, rows)), 0)
+
+
 def _words(tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
     """Whole words of three letters or more, those with a blank first."""
     pairs = [(data.decode(errors="replace"), id) for data, id in tokenizer.entries.items()]
@@ -75,5 +82,6 @@ def _words(tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
 
 
 def _any(tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
-    for data, id in tokenizer.entries.items():
-        yield data.decode(errors="replace"), id
+    """Every piece, halves of a character last: their text says nothing that could be typed."""
+    pairs = [(data.decode(errors="replace"), id) for data, id in tokenizer.entries.items()]
+    yield from sorted(pairs, key=lambda pair: "\ufffd" in pair[0])

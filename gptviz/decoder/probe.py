@@ -180,5 +180,22 @@ def _refusal(model: PreTrainedModel) -> str:
     return f"{_kind(model)} does not call attention through the library's interface, so gptviz cannot look inside."
 
 
+@torch.inference_mode()
+def check_once(model: PreTrainedModel, layers: list[nn.Module]) -> None:
+    """UserError for an architecture that runs a block more than once a pass: what is kept is kept once a layer."""
+    runs: list[nn.Module] = []
+    handles = [layer.register_forward_hook(lambda module, *_: runs.append(module)) for layer in layers]
+    try:
+        model(torch.zeros(1, 1, dtype=torch.long, device=model.device), use_cache=False)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if len(runs) != len(layers):
+        raise UserError(
+            f"{_kind(model)} has {len(layers)} blocks and runs {len(runs)} in one pass; gptviz shows decoders whose "
+            "blocks run once each."
+        )
+
+
 def _kind(model: PreTrainedModel) -> str:
     return f'The architecture "{model.config.model_type}"'

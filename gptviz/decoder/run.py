@@ -50,3 +50,4 @@ class Step:
     positions: int  # token positions run through the model in this step
     seconds: float
     cache_bytes: int
+    expert_bytes: int = 0  # of the experts that were read; 0 for a model without

@@ -122,7 +122,7 @@ class Tokenizer:
         """Every piece of the vocabulary by its bytes, in the order of the ids; marks are left out."""
         found: dict[bytes, int] = {}
         for id in range(self.vocabulary):
-            if self.pieces.is_piece(id) and (data := self.token(id).bytes):
+            if self.pieces.is_piece(id) and (data := self.pieces.bytes_of(id)):
                 found.setdefault(data, id)
         return found
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gptviz.lessons import PAGES
+from gptviz.lessons.courses import courses
 from gptviz.lessons.questions import Question
 from gptviz.lessons.steps import LESSONS, Step, read
 from gptviz.service import Service
@@ -42,9 +43,11 @@ def questions(service: Service) -> list[Question]:
 
 def manifest(language: str) -> dict[str, Any]:
     """Pages with their fields and steps, words, examples: everything the page says before it asks anything."""
+    pages = [_page(page, language) for page in PAGES]
     return {
         "language": language,
-        "pages": [_page(page, language) for page in PAGES],
+        "pages": pages,
+        "courses": [asdict(course) for course in courses({page["key"]: len(page["steps"]) for page in pages})],
         "words": words(language).bundle(),
         "examples": examples(language),
         "recorded": recorded(),

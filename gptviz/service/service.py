@@ -16,6 +16,7 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
 from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.glyphs import shown
 from gptviz.decoder.lost import losses, lost_bytes
 from gptviz.decoder.sources import weights
 from gptviz.decoder.sources.weights import Progress
@@ -168,7 +169,14 @@ class Service:
             "groups": [[group.start, group.stop, group.shown] for group in tokenizer.groups(ids)],
             "trailing_blank": text != text.rstrip(),
             "lost_bytes": lost_bytes(text, changed),  # unknown to the vocabulary, or dropped by it
-            "losses": [asdict(loss) for loss in changed],
+            "losses": [
+                {
+                    **asdict(loss),
+                    "was": shown(text[loss.start : loss.stop].encode()),
+                    "became": shown(loss.became.encode()),
+                }
+                for loss in changed
+            ],
         }
 
     # Work

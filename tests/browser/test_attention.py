@@ -92,7 +92,7 @@ def test_scores_masked_and_weights_tell_the_three_steps(open_page, nano):
     wait_ready(page)
     page.locator(GRID).focus()
     page.keyboard.press("Home")
-    page.get_by_role("button", name="scores QKᵀ/√d", exact=True).click()
+    page.get_by_role("button", name="scores QKᵀ/√d_k", exact=True).click()
     wait_ready(page)
     page.locator(DETAIL).focus()
     for _ in range(8):

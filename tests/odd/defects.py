@@ -154,6 +154,13 @@ REFUSED: dict[str, tuple[Damage, str]] = {
     "a shard that lacks what the index says": (
         _shard_without("model.norm.weight"), r"1 tensor is missing \(model.norm.weight\)",
     ),
+    "a weight that is no number": (
+        tensors(lambda found: {**found, "model.norm.weight": found["model.norm.weight"] / 0}),
+        r"infinite or no number in float32: 1 tensor is so \(model.norm.weight\)",
+    ),
+    "generation_config.json cut short": (text("generation_config.json", "{"), "mine could not be loaded"),
+    "quantised in a way that needs a package": (config(quantization_config={"quant_method": "gptq", "bits": 4}),
+                                               "mine could not be loaded"),
     "config.json cut short": (cut("config.json", 0.5), "config.json of .* cannot be used"),
     "no config.json": (text("config.json", None), "config.json of .* cannot be used"),
     "a list for config.json": (text("config.json", "[]"), "config.json of .* cannot be used"),
@@ -194,6 +201,11 @@ LOADED: dict[str, tuple[str, Damage]] = {
         "gpt2",
         tensors(lambda f: {**f, **{f"transformer.h.{i}.attn.{name}": torch.ones(1, 1, 4, 4)
                                    for i in range(3) for name in ("bias", "masked_bias")}}),
+    ),
+    "constants of old versions in GPT-NeoX": (
+        "gpt_neox",
+        tensors(lambda f: {**f, **{f"gpt_neox.layers.{i}.attention.{name}": torch.ones(1)
+                                   for i in range(3) for name in ("bias", "masked_bias", "rotary_emb.inv_freq")}}),
     ),
     "keys without the model's prefix": (
         "gpt2",

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gptviz.service import Service
-from tests.odd import compare, folders, known
+from tests.odd import compare, defects, folders, known
 from tests.odd.endpoints import WITHOUT_A_MODEL, Refused, endpoints
 from tests.odd.families import FAMILIES
 from tests.odd.layouts import LAYOUTS
@@ -71,8 +71,39 @@ def test_pieces_that_a_model_has_no_vector_for_are_refused_by_name(root):
         with pytest.raises(Refused, match=r"Token id \d+ does not exist; ids run from 0 to 258\."):
             case.call[name](text=case.text, **more)
     assert case.call["tokenize"](text=case.text)["count"] == 2
-    found = compare.examine(case.folder, "a b, c; x ☃ z")  # bytes only: the usual replacement is found among them
+    found = compare.examine(case.folder, "z, x; y ☃ z, x; z")  # bytes only: the usual replacement is found among them
     assert (found.wrong, found.refusals) == ({}, {})
+
+
+def test_an_end_of_text_that_the_model_has_no_vector_for(root):
+    """GPT-2's default of 50256 in the config.json of a small model: nothing that starts from that mark refuses."""
+    folder = defects.copy(folders.make(root, "gpt2"), root / "end beyond the rows")
+    defects.config(eos_token_id=50256)(folder)
+    layout = (folder / "tokenizer.json").read_text().replace('"</s>"', '"<end>"')
+    (folder / "tokenizer.json").write_text(layout)
+    found = compare.examine(folder)
+    assert (found.refused, found.wrong, found.refusals) == ("", {}, {})
+
+
+def test_a_typed_replacement_is_a_piece_that_continues_the_text(root):
+    """Llama 2's tokens of a word alone are no answer; a word that the vocabulary lacks is named as such."""
+    llama = compare.Case(folders.make(root, "llama", "▁ by normaliser (Llama 2)"))
+    for typed in (" sat", "s", "."):
+        answer = llama.call["mask"](text=llama.text, replacement=typed)
+        assert bytes(answer["replacement"]["bytes"]) == typed.encode()
+    with pytest.raises(Refused, match='"sat", which is 3 tokens in this vocabulary'):
+        llama.call["mask"](text=llama.text, replacement="sat")
+    words = compare.Case(folders.make(root, "llama", "whole words"))
+    with pytest.raises(Refused, match='" zebra", which is unknown in this vocabulary'):
+        words.call["mask"](text=words.text, replacement=" zebra")
+
+
+def test_a_text_is_told_what_became_of_each_stretch(root):
+    case = compare.Case(folders.make(root, "llama", "unigram, NFKC, unknown"))
+    answer = case.call["tokenize"](text="cat ☃ ﬁ")
+    kept = [(loss["kind"], loss["start"], loss["stop"], loss["was"], loss["became"]) for loss in answer["losses"]]
+    assert kept == [("added", 0, 0, "", "·"), ("unknown", 4, 5, "☃", "<unk>"), ("normalised", 6, 7, "ﬁ", "fi")]
+    assert answer["lost_bytes"] == 3
 
 
 def test_the_checks_can_fail(root):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 
@@ -169,6 +171,69 @@ def test_what_the_flag_does_beside_a_mask_is_found_out_not_assumed(tiny_gpt2):
     with sdpa_kernel(SDPBackend.MATH):
         assert mask_ways.flag_and_mask(given) == "refused"
     assert mask_ways.flag_and_mask(given) in {"refused", "both"}
+
+
+@pytest.mark.parametrize("direction", ["none", "wrong_way"])
+def test_the_true_next_token_under_each_mask_is_the_librarys(small, direction):
+    """Against the library with that mask given to it, position by position."""
+    ids = ids_of(small)
+    found = leak.true_next(small, ids, MaskRule(direction))
+    model = copy.deepcopy(small.model)
+    model.set_attn_implementation("eager")
+    hidden = torch.zeros(12, 12).bool() if direction == "none" else torch.ones(12, 12).bool().tril(-1)
+    masks = {"causal": torch.ones(12, 12).bool().triu(1), "changed": hidden}
+    for name, hide in masks.items():
+        mask = torch.zeros(1, 1, 12, 12).masked_fill(hide, -torch.inf)
+        with torch.inference_mode():
+            p = model(torch.tensor([ids]), attention_mask=mask, use_cache=False).logits[0].double().softmax(-1)
+        expected = p[torch.arange(11), torch.tensor(ids[1:])]
+        assert torch.allclose(getattr(found, name), expected, rtol=1e-3, atol=1e-9)
+    assert found.rises == int((found.changed > found.causal).sum())
+    assert found.rises + found.falls <= 11
+    assert found.loss_changed == pytest.approx(float(-found.changed.log().mean()))
+    assert found.as_json()["rises"] == found.rises
+
+
+def test_each_mask_has_its_own_sentence_from_its_own_numbers():
+    """Cheaper under one mask and dearer under the other, as on "The capital of France is" with nano: two sentences."""
+    from gptviz.lessons.page import prose
+    from gptviz.lessons.training import mask_said
+
+    p = torch.tensor([0.5, 0.25, 0.125], dtype=torch.float64)
+    kinds = {
+        "cheaper": leak.TrueNext("none", p, p * torch.tensor([1.5, 2.0, 0.9])),
+        "dearer": leak.TrueNext("wrong_way", p, p * torch.tensor([0.1, 1.5, 0.1])),
+        "same": leak.TrueNext("none", p, p),
+    }
+    for verdict, found in kinds.items():
+        assert found.verdict == verdict
+        said = mask_said(prose("training"), found)
+        assert f"{found.loss_changed:.3f}" in said
+        assert f"{found.loss_causal:.3f}" in said
+        assert f"{found.rises} of 3" in said
+        assert ("copying" in said) == (verdict == "cheaper")
+        assert ("disturbs" in said) == (verdict == "dearer")
+
+
+def test_the_true_next_token_needs_two_tokens(tiny_gpt2):
+    with pytest.raises(UserError, match="2 are needed"):
+        leak.true_next(tiny_gpt2, [5], MaskRule("none"))
+
+
+def test_the_code_of_the_three_ways_runs_as_it_is_shown(tiny_gpt2):
+    """Executed on one layer's own query, key and value; what it names is what a reader would have at hand."""
+    from torch.nn import functional as F
+
+    from gptviz.lessons.page import prose
+
+    given = tiny_gpt2.run(ids_of(tiny_gpt2), inputs=[1]).inputs[1]
+    made = mask_ways.outputs(given)
+    words = prose("mask")
+    for way in mask_ways.WAYS:
+        q, k, v = given.query[None], given.key[None], given.value[None]
+        names = {"torch": torch, "F": F, "q": q, "k": k, "v": v, "T": q.shape[-2], "d_k": q.shape[-1]}
+        exec(words[f"code_{way}"], names)
+        assert (names["out"][0] - made[way]).abs().max() <= 1e-5
 
 
 def test_payloads_are_finite_json(tiny_llama):

@@ -16,13 +16,9 @@ from gptviz.decoder.errors import UserError
 from gptviz.decoder.masks import Reach
 from gptviz.lab.looking import heads
 from gptviz.lab.masking import mask_ways
+from tests import tiny
 
-IDS = [(37 * i + 11) % 300 for i in range(20)]
-LLAMA = {
-    "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 32,
-    "intermediate_size": 64, "max_position_embeddings": 64, "vocab_size": 300,
-    "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0,
-}  # fmt: skip
+IDS = tiny.ids()
 W, ALL = Reach("window", 5), Reach()
 NARROWED: dict[str, tuple[dict[str, Any], list[Reach]]] = {
     "mistral": ({"sliding_window": 5}, [W, W, W]),
@@ -40,13 +36,7 @@ NARROWED: dict[str, tuple[dict[str, Any], list[Reach]]] = {
 
 
 def built(kind: str, **more: Any) -> Decoder:
-    torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **{**LLAMA, **more})).eval()
-    with torch.no_grad():  # scores of ordinary size: a fresh model attends to everything alike
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.normal_(0, 0.3)
-    return Decoder.from_model(model, None, name=kind)
+    return Decoder.from_model(tiny.model(kind, **more), None, name=kind)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +201,7 @@ def test_sinks_are_refused_in_one_sentence():
 def test_what_is_watched_is_finite_where_the_model_is(dtype):
     """Scores of 1e5 and more are beyond float16, though the fused function never writes them down."""
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model("llama", **LLAMA)).eval()
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model("llama", **tiny.LLAMA)).eval()
     with torch.no_grad():
         for layer in model.model.layers:
             layer.self_attn.q_proj.weight.mul_(4000)

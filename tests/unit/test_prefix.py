@@ -14,7 +14,9 @@ import torch
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.masking import evidence, leak, prefix
+from tests import tiny
 
 SENTENCE = "The cat that the dog saw sat on the old red mat"
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,6 +161,32 @@ def test_all_prefixes_agree_with_one_at_a_time(small, method):
         assert torch.count_nonzero(found.deltas[keep - 1, keep:]) == 0
 
 
+def test_cut_off_prefixes_are_run_as_short_as_they_are(small):
+    """Each row is that of the check of one prefix, bit by bit; padded to one length all would be exact zeros."""
+    ids = ids_of(small)
+    found = prefix.check_all(small, ids, method="truncate")
+    for keep in range(1, 12):
+        alone = prefix.check(small, ids, keep, method="truncate")
+        assert torch.equal(found.deltas[keep - 1, :keep], alone.deltas)
+        with torch.inference_mode():
+            stock = small.model(torch.tensor([ids]), use_cache=False).logits[0, :keep]
+            short = small.model(torch.tensor([ids[:keep]]), use_cache=False).logits[0]
+        assert torch.equal(alone.deltas, (stock - short).abs().amax(-1))
+    assert found.deltas.max() > 0
+
+
+def test_cutting_off_can_be_stopped_after_any_prefix(tiny_gpt2):
+    prefix.check(tiny_gpt2, ids_of(tiny_gpt2), 5)  # the model's own noise is measured by now
+    runs = []
+    handle = tiny_gpt2.model.register_forward_pre_hook(lambda *a: runs.append(1))
+    parts = prefix.all_parts(tiny_gpt2, ids_of(tiny_gpt2), CAUSAL, "truncate")
+    rows = [next(parts)[0] for _ in range(3)]
+    parts.close()
+    handle.remove()
+    assert [len(row) for row in rows] == [1, 1, 1]
+    assert len(runs) == 4  # the whole text, and three prefixes
+
+
 @pytest.mark.parametrize("method", prefix.METHODS)
 def test_a_leak_that_stops_at_chunk_borders_is_found(tiny_gpt2, tiny_llama, method):
     for clean in (tiny_gpt2, tiny_llama):
@@ -200,6 +228,22 @@ def test_a_leak_of_any_other_shape_is_found(tiny_gpt2, spoil, first, lengths):
 def test_all_prefixes_are_exact_in_batches_of_any_size(tiny_gpt2, T):
     ids = [(37 * i + 11) % 50257 for i in range(T)]
     assert torch.count_nonzero(prefix.check_all(tiny_gpt2, ids).deltas) == 0
+
+
+@pytest.mark.parametrize("kind", ["qwen2_moe", "bitnet", "gpt_bigcode"])
+def test_a_model_that_rounds_more_has_a_tolerance_of_its_own(kind):
+    """Weights of size 1 make scores of a hundred, and rounding grows with them; the text still leaks nothing."""
+    sizes = {
+        "qwen2_moe": {"num_experts": 4, "moe_intermediate_size": 16, "shared_expert_intermediate_size": 32},
+        "gpt_bigcode": {"n_layer": 3, "n_head": 4, "n_embd": 32, "n_positions": 64},
+    }
+    wild = Decoder.from_model(tiny.model(kind, std=1.0, **sizes.get(kind, {})), Tokenizer.gpt2(), name=kind)
+    found = prefix.check_all(wild, tiny.ids(34), method="truncate")
+    assert not found.changed.any()
+    assert found.basis.noise > 0
+    assert found.tolerance < 1e-2  # one open layer moves them by far more
+    open_layer = prefix.check(wild, tiny.ids(34), 17, MaskRule("none", frozenset({2})), "truncate")
+    assert open_layer.deltas.max() > 100 * open_layer.tolerance
 
 
 # What is refused

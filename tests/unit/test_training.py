@@ -122,6 +122,54 @@ def test_exposure_scores_one_tail_after_more_and_more_own_text(decoder):
         assert row.loss == pytest.approx(float(expected), abs=1e-4)
 
 
+def test_each_row_has_controls_of_other_true_text_in_the_same_places(decoder):
+    other = [(53 * i + 7) % 50257 for i in range(40)]
+    shown = teacher_forcing.exposure(decoder, IDS, other=other)
+    assert shown.rows[0].controls == []
+    assert shown.rows[0].control is None
+    for row in shown.rows[1:]:
+        assert [len(control.words) for control in row.controls] == [row.count] * teacher_forcing.CONTROLS
+        for n, control in enumerate(row.controls):
+            assert control.words == other[10 * n : 10 * n + row.count]
+            assert control.differs == sum(a != b for a, b in zip(control.words, row.true, strict=True))
+            logits = library(decoder, IDS[: 14 - row.count] + control.words + IDS[14:]).logits[0]
+            expected = F.cross_entropy(logits[13:-1], torch.tensor(IDS[14:]))
+            assert control.loss == pytest.approx(float(expected), abs=1e-4)
+        assert row.control == pytest.approx(sum(c.loss for c in row.controls) / len(row.controls))
+
+
+def row_of(own: float, controls: list[float], differs: bool = True) -> teacher_forcing.Fed:
+    kept = [teacher_forcing.Control([9], 1, loss) for loss in controls]
+    return teacher_forcing.Fed(1, [5 if differs else 6], [6], own, kept)
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        (row_of(5.0, [2.0, 3.0]), "worse"),
+        (row_of(2.5, [2.0, 3.0]), "no_worse"),  # dearer than the true text, and no more so than any other middle
+        (row_of(1.0, [2.0, 3.0]), "better"),
+        (row_of(1.0, [2.0, 3.0], differs=False), "same"),
+    ],
+)
+def test_the_verdict_is_against_the_controls_and_the_sentence_follows(row, verdict):
+    from gptviz.lessons.page import prose
+    from gptviz.lessons.training import exposure_answer
+
+    start = teacher_forcing.Fed(0, [], [], 1.5, [])
+    found = teacher_forcing.Exposure([7, 8], [start, row])
+    assert found.verdict == verdict
+    said = exposure_answer(prose("training"), found)
+    assert said["index"] == {"worse": 1, "no_worse": 2, "same": 2, "better": 0}[verdict]
+    if verdict != "same":
+        assert f"after 1 of the model's own tokens, {row.loss:.3f}" in said["text"]
+        assert f"{row.control:.3f} (from 2.000 to 3.000 in 2 tries)" in said["text"]
+
+
+def test_stretches_of_a_short_text_begin_again():
+    assert teacher_forcing.stretches([1, 2, 3], 5)[3] == [3, 1, 2, 3, 1]
+
+
 def test_signal_of_one_input():
     shown = teacher_forcing.signal(20)
     assert (shown.decoder_targets, len(shown.masked)) == (19, 3)  # 15 % of 20

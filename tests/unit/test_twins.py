@@ -1,5 +1,6 @@
 """The twins: what their losses and their sentences must be, on full runs as the page makes them."""
 
+import itertools
 import json
 from math import log
 from pathlib import Path
@@ -57,6 +58,30 @@ def test_the_other_mistakes_look_as_good_and_write_as_badly(variant: str) -> Non
     assert end["twin"]["writing_loss"] > FLOOR + 0.3
 
 
+def test_each_mistake_teaches_something_else_and_its_sentence_says_what() -> None:
+    """Recorded runs: the shares behind each variant's sentence, held against the words that are written."""
+    from gptviz.lessons.twins import asking
+
+    runs = {(run["variant"], run["data"]): run for run in json.loads(RECORDING.read_text())["runs"]}
+    for (variant, data), run in runs.items():
+        twin, said = run["twin"], asking("write", run)["answer"]["text"]
+        ahead = variant != "unshifted"
+        assert (twin["says_next"] > 0.95) == ahead  # it reads what follows, or it does not
+        assert (twin["repeats_input"] > 0.95) == (not ahead)
+        assert run["causal"]["says_next"] < 0.9
+        if data == "sentences":
+            assert f"{100 * twin['valid']:.1f} % of the other’s" in said
+        shown = {"unshifted": "repeat", "open": "read", "wrong_way": "comes after" if data == "random" else "look"}
+        assert shown[variant] in said
+        if variant == "unshifted":
+            assert "copying" not in said
+            assert f"{100 * twin['repeats']:.1f} %" in said
+            assert twin["repeats"] > 0.9
+        written = [line.split() for line in twin["text"].split("\n")]
+        again = [a == b for words in written for a, b in itertools.pairwise(words)]
+        assert abs(sum(again) / len(again) - twin["repeats"]) < 0.25  # six of the five hundred sentences
+
+
 def test_nothing_can_be_learned_from_random_tokens() -> None:
     """The causal twin stays at ln V; the open one goes to zero, so what it learned is to copy the answer."""
     end = last(data="random")
@@ -65,6 +90,20 @@ def test_nothing_can_be_learned_from_random_tokens() -> None:
     assert end["twin"]["loss"] < 0.01
     assert end["causal"]["valid"] is None
     assert end["twin"]["valid"] is None
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_shares_are_those_of_the_models_own_favourites() -> None:
+    causal, other = pair(RECIPE, "unshifted", torch.Generator().manual_seed(4))
+    end = twins.judge(other, DATA["sentences"], 4)
+    fresh = torch.Generator().manual_seed(4 + twins.MAX_SEED + 1)
+    ids = DATA["sentences"].draw(twins.EVALUATED, fresh)
+    with torch.no_grad():
+        rows = [[int(x) for x in causal.model(row[None])[0].argmax(-1)] for row in ids]
+    hits = [(told[t] == row[t], told[t] == row[t + 1]) for told, row in zip(rows, ids.tolist(), strict=True)
+            for t in range(len(row) - 1)]  # fmt: skip
+    assert end["repeats_input"] == pytest.approx(sum(a for a, _ in hits) / len(hits), abs=2e-3)
+    assert end["says_next"] == pytest.approx(sum(b for _, b in hits) / len(hits), abs=2e-3)
 
 
 @pytest.mark.usefixtures("quick")

@@ -12,7 +12,7 @@ from torch.nn.functional import adaptive_max_pool2d
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
 from gptviz.decoder.masks import Reach, reach_shown
-from gptviz.decoder.pieces import distinct
+from gptviz.decoder.pieces import distinct, opening
 
 KEEP_BYTES = 96 * 2**20  # below this, every layer's scores and weights stay at hand for the detail view
 # Unrelated words in no order, said twice: what follows the earlier copy is the only clue to what comes next.
@@ -147,7 +147,7 @@ def induction_scores(decoder: Decoder) -> Tensor:
     """
     once = distinct(decoder.tokenizer, PROBE.split(), decoder.shape.vocabulary)
     length = min(len(once), (decoder.shape.context - 1) // 2)
-    ids = [decoder.tokenizer.end_of_text, *once[:length], *once[:length]]  # [1 + 2n]
+    ids = [opening(decoder.tokenizer, decoder.shape.vocabulary), *once[:length], *once[:length]]  # [1 + 2n]
     scores = torch.zeros(decoder.shape.layers, decoder.shape.heads)
     rows = torch.arange(1 + length, 1 + 2 * length)
 

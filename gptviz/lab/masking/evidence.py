@@ -62,7 +62,7 @@ def evidence(decoder: Decoder, found: Check) -> dict[str, Any]:
         "deltas": deltas,
         "changed": found.changed,
         "max_delta": max(deltas),
-        "tolerance": found.tolerance,
+        **leak.basis_json(found.basis),
         "invariant": not any(found.changed),
         "versions": versions(),
         "verify": "python -m gptviz.lab.masking.prefix FILE",

@@ -1,7 +1,8 @@
 """What the mask keeps out: how far a changed token reaches, layer by layer, and what attention weighs on the future.
 
 Every zero here is an exact one. Two runs are compared bit by bit, so they always have the same shape: a matrix
-product may round a row differently in a larger or smaller batch.
+product may round a row differently in a larger or smaller batch. Experts, whose batches depend on the text, are run one
+row at a time; `basis` says so.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from gptviz.decoder import pieces
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
+from gptviz.lab.masking.basis import Basis, equal_shapes
 
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
 REPLACEMENT = " the"
+SAME_NATS = 1e-3  # losses closer than this are called the same
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,70 @@ class Contamination:
     change: Tensor
     logit_change: Tensor
     surprisal: Tensor
+    basis: Basis
+
+
+@dataclass(frozen=True)
+class TrueNext:
+    """What opening the mask does to the true next token, position by position: its probability [T-1], on and off.
+
+    There is no general direction: a head that copies may find the answer, or the model be disturbed by what it never
+    met. So each mask of each text has these numbers, and its sentence from them alone.
+    """
+
+    direction: str
+    causal: Tensor
+    changed: Tensor
+
+    @property
+    def rises(self) -> int:
+        """At how many positions the true next token is likelier with the mask changed."""
+        return int((self.changed > self.causal).sum())
+
+    @property
+    def falls(self) -> int:
+        """At how many it is less likely."""
+        return int((self.changed < self.causal).sum())
+
+    @property
+    def loss_causal(self) -> float:
+        """The mean of −ln p with the mask, in nats."""
+        return float(-self.causal.log().mean())
+
+    @property
+    def loss_changed(self) -> float:
+        """The mean of −ln p with the mask changed, in nats."""
+        return float(-self.changed.log().mean())
+
+    @property
+    def verdict(self) -> str:
+        """ "cheaper", "dearer" or "same": the text with the mask changed, by its own two losses."""
+        change = self.loss_changed - self.loss_causal
+        return "same" if abs(change) < SAME_NATS else "cheaper" if change < 0 else "dearer"
+
+    def as_json(self) -> dict[str, object]:
+        """Its numbers by name."""
+        return {
+            "direction": self.direction,
+            "p": {"causal": numbers(self.causal), "changed": numbers(self.changed)},
+            "rises": self.rises,
+            "falls": self.falls,
+            "loss": {"causal": self.loss_causal, "changed": self.loss_changed},
+            "verdict": self.verdict,
+        }
+
+
+def true_next(decoder: Decoder, ids: list[int], rule: MaskRule, causal: Tensor | None = None) -> TrueNext:
+    """The probability of each true next token with the mask on and under `rule`.
+
+    `causal` are the surprisals [T-1] with the mask on, where they are known. UserError below two tokens.
+    """
+    if len(ids) < 2:
+        raise UserError(f"The text has {len(ids)} token; at least 2 are needed for one true next token.")
+    if causal is None:
+        causal = surprisal(decoder.run(ids).logits, ids)
+    changed = causal if rule.is_causal else surprisal(decoder.run(ids, rule=rule).logits, ids)
+    return TrueNext(rule.direction, (-causal).exp(), (-changed).exp())
 
 
 def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule:
@@ -103,14 +170,15 @@ def check_position(position: int, T: int) -> int:
 def contamination(decoder: Decoder, ids: list[int], position: int, new: int, rule: MaskRule = CAUSAL) -> Contamination:
     """Replace the token at `position` and see what moves: largest |Δ| after the embedding and after each layer."""
     edited = replaced(decoder, ids, [position], new)
-    before = decoder.run(ids, rule=rule, residual=True)
-    after = decoder.run(edited, rule=rule, residual=True)
+    basis = equal_shapes(decoder)
+    before = decoder.run(ids, rule=rule, residual=True, one_row=basis.one_row)
+    after = decoder.run(edited, rule=rule, residual=True, one_row=basis.one_row)
     assert before.residual is not None
     assert after.residual is not None
     change = finite((after.residual - before.residual).abs().amax(-1), decoder)  # [L+1, T]
     logit_change = finite((after.logits - before.logits).abs().amax(-1), decoder)  # [T]
     paid = surprisal(before.logits, ids)
-    return Contamination(position, ids[position], edited[position], change, logit_change, paid)
+    return Contamination(position, ids[position], edited[position], change, logit_change, paid, basis)
 
 
 def leaked_mass(decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
@@ -133,10 +201,11 @@ def moved(decoder: Decoder, ids: list[int], edited: Sequence[Sequence[int]], rul
     """
     T = len(ids)
     size = max(1, min(len(edited), TOKENS_AT_ONCE // T))
-    before = _logits(decoder, [ids] * size, rule)  # [B, T, V]
+    one_row = equal_shapes(decoder).one_row
+    before = _logits(decoder, [ids] * size, rule, one_row)  # [B, T, V]
     for start in range(0, len(edited), size):
         part = list(edited[start : start + size])
-        after = _logits(decoder, part + [ids] * (size - len(part)), rule)  # [B, T, V]
+        after = _logits(decoder, part + [ids] * (size - len(part)), rule, one_row)  # [B, T, V]
         yield finite(after.sub_(before).abs_().amax(-1)[: len(part)], decoder)  # [b, T]
 
 
@@ -176,7 +245,8 @@ def mask_payload(
 ) -> dict[str, object]:
     """What /mask answers but for the heads: contamination map, logit change, loss with the mask and as set."""
     found = contamination(decoder, ids, check_position(position, len(ids)), one_token(decoder, replacement), rule)
-    causal = found.surprisal if rule.is_causal else surprisal(decoder.run(ids).logits, ids)
+    one_row = found.basis.one_row
+    causal = found.surprisal if rule.is_causal else surprisal(decoder.run(ids, one_row=one_row).logits, ids)
     token = decoder.tokenizer.token
     return {
         "tokens": [token(i).as_json() for i in ids],
@@ -185,6 +255,7 @@ def mask_payload(
         "replacement": token(found.replacement).as_json(),
         "open_layers": opened(rule, decoder.shape.layers),
         "direction": rule.direction,
+        **basis_json(found.basis),
         "change": numbers(found.change),
         "logit_change": numbers(found.logit_change),
         "loss": {"causal": numbers(causal), "changed": numbers(found.surprisal)},
@@ -197,9 +268,15 @@ def influence_payload(decoder: Decoder, ids: list[int], rule: MaskRule, parts: I
     return {
         "tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)],
         "matrix": numbers(torch.cat(list(parts)).T),
+        **basis_json(equal_shapes(decoder)),
         "open_layers": opened(rule, decoder.shape.layers),
         "direction": rule.direction,
     }
+
+
+def basis_json(basis: Basis) -> dict[str, object]:
+    """What counts as unchanged, why, and how much grouping alone would have moved a logit."""
+    return {"tolerance": basis.tolerance, "why": basis.why, "noise": basis.noise}
 
 
 def opened(rule: MaskRule, layers: int) -> list[int]:
@@ -222,5 +299,5 @@ def finite(values: Tensor, decoder: Decoder) -> Tensor:
     return values
 
 
-def _logits(decoder: Decoder, rows: Sequence[Sequence[int]], rule: MaskRule) -> Tensor:
-    return torch.stack([run.logits for run in decoder.batch(rows, rule=rule)])  # [B, T, V]
+def _logits(decoder: Decoder, rows: Sequence[Sequence[int]], rule: MaskRule, one_row: bool) -> Tensor:
+    return torch.stack([run.logits for run in decoder.batch(rows, rule=rule, one_row=one_row)])  # [B, T, V]

@@ -20,12 +20,9 @@ from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
 from gptviz.lab.masking import leak
+from gptviz.lab.masking.basis import Basis, equal_shapes, shorter
 
 METHODS = ("edit", "truncate")
-# Float noise of a shorter run, as a share of the largest logit: three times and more what was measured on nano and
-# SmolLM2-135M, prompts of 2 to 64 tokens (1.6e-6, 1.7e-2, 2e-3). One open layer moved float32 logits by 2e-3 and up.
-NOISE = {torch.float32: 1e-5, torch.bfloat16: 6e-2, torch.float16: 7e-3}
-
 TOY_WORDS = ("the", "cat", "sat", "down")
 TOY_WIDTH = 8
 
@@ -40,7 +37,11 @@ class Check:
     method: str
     rule: MaskRule
     deltas: Tensor
-    tolerance: float
+    basis: Basis
+
+    @property
+    def tolerance(self) -> float:
+        return self.basis.tolerance
 
     @property
     def changed(self) -> list[bool]:
@@ -55,7 +56,11 @@ class AllPrefixes:
     method: str
     rule: MaskRule
     deltas: Tensor
-    tolerance: float
+    basis: Basis
+
+    @property
+    def tolerance(self) -> float:
+        return self.basis.tolerance
 
     @property
     def changed(self) -> Tensor:
@@ -135,22 +140,26 @@ def check(
         other = leak.replaced(decoder, ids, range(keep, T), leak.one_token(decoder, leak.REPLACEMENT))
     if other == ids:
         raise UserError("The new ending is the old one, so there is nothing to compare; change at least one token.")
-    full = decoder.run(ids, rule=rule).logits  # [T, V]
-    again = decoder.run(other, rule=rule).logits  # [T or keep, V]
+    basis = equal_shapes(decoder)
+    full = decoder.run(ids, rule=rule, one_row=basis.one_row).logits  # [T, V]
+    again = decoder.run(other, rule=rule, one_row=basis.one_row).logits  # [T or keep, V]
     deltas = leak.finite((full[:keep] - again[:keep]).abs().amax(-1), decoder)  # [keep]
-    return Check(ids, other, keep, method, rule, deltas, tolerance(decoder, full, method))
+    return Check(ids, other, keep, method, rule, deltas, basis if method == "edit" else shorter(decoder, full))
 
 
 def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method: str = "edit") -> AllPrefixes:
-    """Every prefix length at once, in batches; finds a leak of any shape, those that stop at chunk borders too.
+    """Every prefix length; finds a leak of any shape, those that stop at chunk borders too.
+
+    "edit" runs them in batches of equal shape. "truncate" runs each prefix by itself, as long as it is: padded to one
+    length they would all do the same sums, and find exact zeros that a shorter text does not have.
 
     UserError for fewer than 2 tokens or more than 64.
     """
     return gather(ids, rule, method, all_parts(decoder, ids, rule, method))
 
 
-def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> Iterator[tuple[Tensor, float]]:
-    """The rows of `check_all`, a few prefix lengths at a time: ([b, T], tolerance)."""
+def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> Iterator[tuple[Tensor, Basis]]:
+    """The rows of `check_all`, a few prefix lengths at a time, so that a caller can stop: ([b, T], basis)."""
     check_method(method)
     T = len(ids)
     if T < 2:
@@ -160,39 +169,31 @@ def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> 
         return _shorter(decoder, ids, rule)
     word = leak.one_token(decoder, leak.REPLACEMENT)
     edits = [leak.replaced(decoder, ids, range(n, T), word) for n in range(1, T)]
-    return ((part, 0.0) for part in leak.moved(decoder, ids, edits, rule))
+    return ((part, equal_shapes(decoder)) for part in leak.moved(decoder, ids, edits, rule))
 
 
-def gather(ids: list[int], rule: MaskRule, method: str, parts: Iterable[tuple[Tensor, float]]) -> AllPrefixes:
+def gather(ids: list[int], rule: MaskRule, method: str, parts: Iterable[tuple[Tensor, Basis]]) -> AllPrefixes:
     """The parts put together; row n-1 keeps positions 0 … n-1, since what follows was not kept."""
-    rows, limits = zip(*parts, strict=True)
+    rows, bases = zip(*parts, strict=True)
     deltas = torch.cat(rows)  # [T-1, T], or fewer rows while they are being made
-    return AllPrefixes(ids, method, rule, deltas * torch.ones_like(deltas, dtype=torch.bool).tril(), limits[0])
+    return AllPrefixes(ids, method, rule, deltas * torch.ones_like(deltas, dtype=torch.bool).tril(), bases[0])
 
 
-def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Iterator[tuple[Tensor, float]]:
-    T = len(ids)
-    full = decoder.run(ids, rule=rule).logits  # [T, V]
-    limit = tolerance(decoder, full, "truncate")
-    size = max(1, leak.TOKENS_AT_ONCE // T)
-    for start in range(1, T, size):
-        lengths = range(start, min(start + size, T))
-        part = torch.zeros(len(lengths), T)
-        for row, run in zip(part, decoder.batch([ids[:n] for n in lengths], rule=rule), strict=True):
-            n = len(run.ids)
-            row[:n] = leak.finite((full[:n] - run.logits).abs().amax(-1), decoder)
-        yield part, limit
+def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Iterator[tuple[Tensor, Basis]]:
+    one_row = equal_shapes(decoder).one_row
+    full = decoder.run(ids, rule=rule, one_row=one_row).logits  # [T, V]
+    basis = shorter(decoder, full)
+    for n in range(1, len(ids)):
+        alone = decoder.run(ids[:n], rule=rule, one_row=one_row).logits  # [n, V]
+        part = torch.zeros(1, len(ids))
+        part[0, :n] = leak.finite((full[:n] - alone).abs().amax(-1), decoder)
+        yield part, basis
 
 
 def check_method(method: str) -> None:
     """UserError for a method that does not exist."""
     if method not in METHODS:
         raise UserError(f'method is "{brief(method)}"; it must be "edit" or "truncate".')
-
-
-def tolerance(decoder: Decoder, logits: Tensor, method: str) -> float:
-    """The largest |Δ logit| that counts as unchanged: 0 for equal shapes, the dtype's noise for a shorter run."""
-    return 0.0 if method == "edit" else NOISE[decoder.dtype] * max(1.0, float(logits.abs().max()))
 
 
 def prefix_payload(decoder: Decoder, found: Check) -> dict[str, object]:
@@ -211,7 +212,7 @@ def prefix_payload(decoder: Decoder, found: Check) -> dict[str, object]:
             for i in range(found.keep)
         ],
         "max_delta": max(deltas),
-        "tolerance": found.tolerance,
+        **leak.basis_json(found.basis),
         "dtype": str(decoder.dtype).removeprefix("torch."),
         "invariant": not any(changed),
     }
@@ -228,7 +229,7 @@ def all_payload(decoder: Decoder, found: AllPrefixes) -> dict[str, object]:
         "direction": found.rule.direction,
         "matrix": [row[: n + 1] + [None] * (T - n - 1) for n, row in enumerate(rows)],
         "max_delta": max(max(row) for row in rows),
-        "tolerance": found.tolerance,
+        **leak.basis_json(found.basis),
         "dtype": str(decoder.dtype).removeprefix("torch."),
         "checked": sum(range(1, len(rows) + 1)),
         "changed": int(found.changed.sum()),

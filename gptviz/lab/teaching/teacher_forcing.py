@@ -13,10 +13,17 @@ from torch import Tensor
 from gptviz.decoder.attention import DIRECTIONS, MaskRule
 from gptviz.decoder.decoder import Decoder, Run
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.pieces import opening
 
 IGNORE = -100  # the label that cross_entropy leaves out, PyTorch's default ignore_index
 FED_BACK = (0, 1, 2, 4, 8, 16)
 ROWS = 128  # positions worked on at once in float64: 1,024 rows of 50,257 would take 400 MB each time
+CONTROLS = 4  # stretches of other true text for each row of the exposure
+OTHER_TEXT = (
+    " In the morning the baker opens his shop. He puts warm bread on the shelf and writes the prices on a small board."
+    " Children stop at the window on their way to school, and an old man buys a roll for his dog. At noon the street is"
+    " quiet again, and the baker sits down outside with a cup of tea."
+)
 MASKED_RATE = 0.15  # BERT's share of masked tokens
 
 
@@ -60,21 +67,56 @@ class Padding:
 
 
 @dataclass(frozen=True)
+class Control:
+    """The same places filled with other true text; `loss` is on the true tail, nats per token."""
+
+    words: list[int]
+    differs: int
+    loss: float
+
+
+@dataclass(frozen=True)
 class Fed:
-    """The last `count` tokens before the tail are the model's own; `loss` is on the true tail, nats per token."""
+    """The last `count` tokens before the tail are the model's own; `loss` is on the true tail, nats per token.
+
+    `differs` says how many of them are not what the text says. `controls` put other true text in the same places.
+    """
 
     count: int
     own: list[int]
     true: list[int]
     loss: float
+    controls: list[Control]
+
+    @property
+    def differs(self) -> int:
+        return sum(a != b for a, b in zip(self.own, self.true, strict=True))
+
+    @property
+    def control(self) -> float | None:
+        """The mean loss of the controls; None where nothing was replaced."""
+        return math.fsum(c.loss for c in self.controls) / len(self.controls) if self.controls else None
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """The same tail scored after true text and after more and more of the model's own text."""
+    """The same tail scored after true text, after more and more of the model's own, and after other true text."""
 
     tail: list[int]
     rows: list[Fed]
+
+    @property
+    def verdict(self) -> str:
+        """What the longest row shows: the model's own words against other true text, which any model must pay for.
+
+        "same" where the model wrote what the text says; "worse" where its own words make the ending dearer than every
+        control does; "better" where cheaper than every one; "no_worse" where they lie among them.
+        """
+        last = self.rows[-1]
+        if not last.differs:
+            return "same"
+        losses = [control.loss for control in last.controls]
+        return "worse" if last.loss > max(losses) else "better" if last.loss < min(losses) else "no_worse"
 
 
 @dataclass(frozen=True)
@@ -157,7 +199,7 @@ def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
     One pass serves all: no position reads the padding to its right.
     """
     shift(ids)
-    pad = decoder.tokenizer.end_of_text
+    pad = opening(decoder.tokenizer, decoder.shape.vocabulary)
     most = min(most, decoder.shape.context - len(ids))
     row = [*ids, *[pad] * most]
     run = decoder.run(row)
@@ -172,24 +214,47 @@ def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
     )
 
 
-def exposure(decoder: Decoder, ids: Sequence[int], fed: Sequence[int] = FED_BACK) -> Exposure:
+def exposure(
+    decoder: Decoder, ids: Sequence[int], fed: Sequence[int] = FED_BACK, other: Sequence[int] | None = None
+) -> Exposure:
     """Score the last third of a text after its true beginning, and after beginnings the model finished itself.
 
     In row k the k tokens before the tail are the model's own greedy choice; tail and positions are the same in every
-    row, so only what the model reads differs. UserError below three tokens.
+    row, so only what the model reads differs. Another middle alone makes any ending dearer, for a perfect model too.
+    So each row has controls: equally many tokens of other true text (`other`, or a text of our own) in the same
+    places, CONTROLS stretches of it. UserError below three tokens.
     """
     if len(ids) < 3:
         raise UserError(f"The text has {len(ids)} token(s); at least 3 are needed to feed the model its own text.")
     ids = decoder.check_ids(ids)
     begin = len(ids) - max(1, len(ids) // 3)  # where the tail starts
     counts = [k for k in fed if k < begin]  # one true token must remain
-    own = [_greedy(decoder, ids[: begin - k], k) for k in counts]
-    rows = [ids[: begin - k] + text + ids[begin:] for k, text in zip(counts, own, strict=True)]
-    results = []
-    for k, text, run in zip(counts, own, decoder.batch(rows), strict=True):
-        loss = float(losses(run.logits[begin - 1 : -1], ids[begin:]).mean())
-        results.append(Fed(k, text, ids[begin - k : begin], loss))
-    return Exposure(ids[begin:], results)
+    other = list(decoder.tokenizer.encode(OTHER_TEXT, begin=False) if other is None else other)
+    middles: list[list[list[int]]] = []  # of each row: the model's own, then the controls
+    for k in counts:
+        own = _greedy(decoder, ids[: begin - k], k)
+        middles.append([own, *(stretches(other, k) if k else [])])
+    flat = [ids[: begin - k] + text + ids[begin:] for k, texts in zip(counts, middles, strict=True) for text in texts]
+    paid = iter(_tail_losses(decoder, flat, begin))
+    rows = []
+    for k, (own, *texts) in zip(counts, middles, strict=True):
+        true, loss = ids[begin - k : begin], next(paid)
+        controls = [Control(text, sum(a != b for a, b in zip(text, true, strict=True)), next(paid)) for text in texts]
+        rows.append(Fed(k, own, true, loss, controls))
+    return Exposure(ids[begin:], rows)
+
+
+def stretches(text: Sequence[int], length: int) -> list[list[int]]:
+    """CONTROLS stretches of a text, evenly spread over it; a text too short for them begins again."""
+    starts = [len(text) * n // CONTROLS for n in range(CONTROLS)]
+    return [[text[(start + i) % len(text)] for i in range(length)] for start in starts]
+
+
+def _tail_losses(decoder: Decoder, rows: Sequence[Sequence[int]], begin: int) -> list[float]:
+    """The mean loss on each row's tokens from `begin` on; a few rows at a time, since logits are large."""
+    size = max(1, ROWS * 4 // len(rows[0]))
+    runs = (run for at in range(0, len(rows), size) for run in decoder.batch(rows[at : at + size]))
+    return [float(losses(run.logits[begin - 1 : -1], run.ids[begin:]).mean()) for run in runs]
 
 
 def _greedy(decoder: Decoder, ids: Sequence[int], count: int) -> list[int]:

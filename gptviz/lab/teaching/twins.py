@@ -160,12 +160,18 @@ def _run(
 
 @torch.no_grad()
 def judge(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
-    """How a trained twin stands: loss on fresh sequences, loss without a future to read, and what it writes."""
+    """How a trained twin stands: loss on fresh sequences, loss without a future to read, and what it writes.
+
+    `repeats_input` and `says_next` are shares of positions of fresh rows, `repeats` the share of written words that
+    equal the word before them: what each mistake teaches differs, and these tell them apart.
+    """
     fresh = torch.Generator().manual_seed(seed + MAX_SEED + 1)  # no sequence of the training
     ids = data.draw(EVALUATED, fresh)
     each = twin.token_losses(ids).mean(dim=1)  # [EVALUATED]
     alone = next_token_losses(twin.model, ids[:PREFIXED])
-    words = [[WORDS[i] for i in row] for row in write(twin.model, SAMPLES, fresh).tolist()]
+    ids_written = write(twin.model, SAMPLES, fresh)  # [SAMPLES, 17]
+    words = [[WORDS[i] for i in row] for row in ids_written.tolist()]
+    told = twin.model(ids)[:, :-1].argmax(dim=-1)  # [EVALUATED, T]: its favourite with the whole row beside it
     grammatical = data is DATA["sentences"]
     return {
         "loss": each.mean().item(),
@@ -173,6 +179,9 @@ def judge(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
         "writing_loss": alone.mean().item(),
         "valid": sum(map(accepts, words)) / SAMPLES if grammatical else None,
         "written": SAMPLES,
+        "repeats_input": (told == ids[:, :-1]).double().mean().item(),  # it says the word it has just been given
+        "says_next": (told == ids[:, 1:]).double().mean().item(),  # it says the word that really follows
+        "repeats": (ids_written[:, 1:] == ids_written[:, :-1]).double().mean().item(),  # of its own last word, writing
         "text": "\n".join(" ".join(sentence) for sentence in words[:SHOWN]),
         "right": [verdict(sentence) for sentence in words[:SHOWN]] if grammatical else None,
         "losses": [round(loss, 5) for loss in twin.losses],

@@ -1,79 +1,21 @@
-"""What the KV cache holds: the same rows however the text goes on, and how much memory they take."""
+"""How much memory a KV cache takes, and what can be asked of the device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from transformers import DynamicCache
+from torch import nn
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import family
-from gptviz.lab.writing.cache_work import TOLERANCE, bytes_per_token
+from gptviz.lab.writing.work import bytes_per_token
 
 ELEMENT = {"float32": 4, "bfloat16": 2, "float16": 2}
 MAX_BATCH = 4096
 MAX_CONTEXT = 10_000_000
-
-
-# Why the cache is right
-
-
-@dataclass(frozen=True)
-class Kept:
-    """K and V of a prefix in one layer, for three texts that begin alike.
-
-    `alone` is the largest |Δ| between the whole text's rows and those of the prefix run by itself, `edited` against
-    a text of equal length whose later tokens are all others; each over K and V, [h_kv, keep, d_k].
-    """
-
-    layer: int
-    keep: int
-    alone: float
-    edited: float
-    tolerance: float
-    numbers: int  # how many were compared each time
-    sample: dict[str, list[float]]  # the first numbers of the last kept position's key, text by text
-
-    @property
-    def equal(self) -> bool:
-        """True when no row moved by more than rounding."""
-        return max(self.alone, self.edited) <= self.tolerance
-
-
-def kept_rows(decoder: Decoder, ids: Sequence[int], keep: int, layer: int = 5) -> Kept:
-    """Compute K and V of the first `keep` tokens in one layer three times, and compare.
-
-    A model with fewer layers shows its last. UserError for a prefix that is not shorter than the text.
-    """
-    ids = decoder.check_ids(ids)
-    if not 1 <= keep < len(ids):
-        raise UserError(f"keep is {keep}; it must be from 1 to {len(ids) - 1}, one less than the text has tokens.")
-    layer = min(layer, decoder.shape.layers - 1)
-    other = [(i + 1) % decoder.shape.vocabulary for i in ids[keep:]]
-    texts = {"whole": ids, "alone": ids[:keep], "edited": [*ids[:keep], *other]}
-    rows = {name: rows_of(decoder, text, layer)[:, :, :keep] for name, text in texts.items()}  # [2, h_kv, keep, d_k]
-    return Kept(
-        layer=layer,
-        keep=keep,
-        alone=float((rows["whole"] - rows["alone"]).abs().max()),
-        edited=float((rows["whole"] - rows["edited"]).abs().max()),
-        tolerance=TOLERANCE[decoder.dtype],
-        numbers=rows["whole"].numel(),
-        sample={name: r[0, 0, -1, :6].tolist() for name, r in rows.items()},
-    )
-
-
-def rows_of(decoder: Decoder, ids: Sequence[int], layer: int) -> Tensor:
-    """K and V of every position in one layer, as a cache keeps them: [2, h_kv, T, d_k], float32 on the CPU."""
-    cache = DynamicCache()
-    decoder.step(ids, cache)
-    kept: Any = cache.layers[layer]
-    return torch.stack([kept.keys[0], kept.values[0]]).float().cpu()
 
 
 def learned_positions(decoder: Decoder) -> bool:

@@ -12,87 +12,14 @@ from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder, Step
 from gptviz.decoder.errors import UserError
+from gptviz.lab.writing.work import Meter, Work
 
 MAX_NEW_TOKENS = 512  # the lane without a cache is quadratic
 PAUSE_S = 0.2
 LANES = ("cached", "uncached")
 TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 1.0, torch.float16: 0.25}  # of a logit
-
-
-# Counting
-
-
-def positions(prompt: int, new: int, *, cached: bool) -> int:
-    """Token positions run through the model to write `new` tokens after `prompt`, in closed form.
-
-    Without a cache every step runs the whole text: NP + N(N−1)/2. With it the prompt runs once, then one position a
-    step; the last token written is never run: P + N − 1.
-    """
-    if new == 0:
-        return 0
-    return prompt + new - 1 if cached else new * prompt + new * (new - 1) // 2
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a step, or several, did. `rows` are pairs of a K and a V row, one pair a position and layer."""
-
-    positions: int = 0
-    rows_computed: int = 0
-    rows_reused: int = 0
-    flops: int = 0
-    bytes: int = 0
-
-    def __add__(self, other: Work) -> Work:
-        return Work(
-            self.positions + other.positions,
-            self.rows_computed + other.rows_computed,
-            self.rows_reused + other.rows_reused,
-            self.flops + other.flops,
-            self.bytes + other.bytes,
-        )
-
-
-class Meter:
-    """Counts a step's work from the shapes of one model's tensors.
-
-    FLOPs: two for each weight of a matrix and position, four for each query-key pair, head and entry of d_k (scores
-    and weighted sum), and the LM head once, since only the last position's logits are used. Norms, activations and
-    softmax (below 1 %) are left out. Bytes: what has to move through memory at the least: every weight read once, the
-    token rows, K and V of all positions read by the attention, and the new rows written.
-    """
-
-    def __init__(self, decoder: Decoder) -> None:
-        shape = decoder.shape
-        self.layers, self.width = shape.layers, shape.width
-        self.per_pair = 4 * shape.heads * shape.head_width * shape.layers
-        blocks = [p for layer in decoder.layers for p in layer.parameters()]
-        head = decoder.model.get_output_embeddings().weight  # [V, d]
-        self.per_position = 2 * sum(p.numel() for p in blocks if p.dim() == 2)
-        self.per_head = 2 * head.numel()
-        self.element = head.element_size()
-        around = [*decoder.norm.parameters(), head]
-        self.weight_bytes = sum(p.numel() * p.element_size() for p in [*blocks, *around])
-        self.token_bytes = bytes_per_token(shape.layers, shape.kv_heads, shape.head_width, self.element)
-
-    def step(self, past: int, fresh: int) -> Work:
-        """The work of running `fresh` positions after `past` kept ones, for the logits of the last."""
-        pairs = fresh * past + fresh * (fresh + 1) // 2  # each query with every key up to itself
-        return Work(
-            positions=fresh,
-            rows_computed=fresh * self.layers,
-            rows_reused=past * self.layers,
-            flops=self.per_position * fresh + self.per_pair * pairs + self.per_head,
-            bytes=self.weight_bytes
-            + fresh * self.width * self.element
-            + (past + fresh) * self.token_bytes
-            + fresh * self.token_bytes,
-        )
-
-
-def bytes_per_token(layers: int, kv_heads: int, head_width: int, element: int) -> int:
-    """What the cache grows by with each token: 2 · L · h_kv · d_k · bytes of a number."""
-    return 2 * layers * kv_heads * head_width * element
+MARGIN = 4  # times the rounding that was measured: the cached lane groups its sums in yet another way
+COMPARED = 8  # differing choices whose logits are kept and measured
 
 
 # The race
@@ -115,6 +42,7 @@ class RaceStep:
     cached: Lane
     uncached: Lane
     delta: float
+    gap: float  # how far apart the two chosen tokens are in the reference's logits; 0 where both chose the same
     cache_bytes: int
     formula_bytes: int
 
@@ -127,6 +55,25 @@ class RaceStep:
     def id(self) -> int:
         """The token written: the choice of the lane without a cache, which is the reference."""
         return self.uncached.id
+
+
+@dataclass(frozen=True)
+class Disagreements:
+    """The steps at which the two lanes would have chosen different tokens.
+
+    `delta` is the largest |Δ| of their logits there, `gap` how far apart the two chosen tokens are at the most, and
+    `rounding` the largest |Δ| that other shapes alone made there, measured on this text without any cache.
+    """
+
+    steps: list[int]
+    delta: float
+    gap: float
+    rounding: float
+
+    @property
+    def explained(self) -> bool:
+        """True where the candidates were closer than the rounding, and the lanes differ by no more than that allows."""
+        return self.gap <= 2 * self.rounding and self.delta <= MARGIN * self.rounding
 
 
 @dataclass
@@ -143,6 +90,8 @@ class Race:
     prompt: Sequence[int]
     new_tokens: int
     steps: list[RaceStep] = field(default_factory=list)
+    differing: dict[int, Tensor] = field(default_factory=dict)  # the reference's logits [V] at the first such steps
+    differ: Disagreements | None = None  # known when the race is over
     total: dict[str, Work] = field(default_factory=lambda: dict.fromkeys(LANES, Work()))
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LANES, 0.0))
 
@@ -187,6 +136,7 @@ class Race:
             while (cached := next(fast)) is None:
                 yield None
             yield self._record(uncached, cached, wished[-1])
+        self.differ = self._disagreements()
 
     def _record(self, uncached: Step, cached: Step, wish: int) -> RaceStep:
         assert uncached.logits is not None
@@ -194,18 +144,44 @@ class Race:
         held = len(self.prompt) + uncached.index  # positions whose K and V are kept after this step
         step = RaceStep(
             index=uncached.index,
-            cached=Lane(wish, self.meter.step(held - cached.positions, cached.positions), cached.seconds),
-            uncached=Lane(uncached.id, self.meter.step(0, uncached.positions), uncached.seconds),
+            cached=Lane(wish, self._work(held - cached.positions, cached), cached.seconds),
+            uncached=Lane(uncached.id, self._work(0, uncached), uncached.seconds),
             delta=float((uncached.logits - cached.logits).abs().max()),
+            gap=float(uncached.logits[uncached.id] - uncached.logits[wish]),
             cache_bytes=cached.cache_bytes,
-            formula_bytes=held * self.meter.token_bytes,
+            formula_bytes=self.meter.cache_bytes(held),
         )
+        if not step.agrees and len(self.differing) < COMPARED:
+            self.differing[step.index] = uncached.logits
         self.steps.append(step)
         for lane in LANES:
             done: Lane = getattr(step, lane)
             self.total[lane] += done.work
             self.seconds[lane] += done.seconds
         return step
+
+    def _work(self, past: int, step: Step) -> Work:
+        return self.meter.step(past, step.positions, step.expert_bytes)
+
+    def _disagreements(self) -> Disagreements | None:
+        """Where the lanes would have chosen differently, and whether rounding explains it; None where nowhere.
+
+        Rounding is measured, not assumed: the reference's logits at those steps against the same positions of one run
+        over the whole text. No cache is in that, only other shapes. Runs the model once.
+        """
+        steps = [step for step in self.steps if not step.agrees]
+        if not steps:
+            return None
+        text = [*self.prompt, *(step.id for step in self.steps)]
+        whole = self.decoder.run(text[:-1]).logits  # [T, V]
+        first = len(self.prompt) - 1
+        found = [float((whole[first + n] - logits).abs().max()) for n, logits in self.differing.items()]
+        return Disagreements(
+            steps=[step.index for step in steps],
+            delta=max(step.delta for step in steps),
+            gap=max(step.gap for step in steps),
+            rounding=max(found),
+        )
 
     @property
     def max_delta(self) -> float:
@@ -231,9 +207,12 @@ class Race:
                 "formula": last.formula_bytes if last else 0,
                 "measured": last.cache_bytes if last else 0,
                 "per_token": self.meter.token_bytes,
+                "bounded_layers": sum(rows.most is not None for rows in self.meter.kept),
             },
+            "experts": [{"count": s.count, "active": s.active, "bytes_each": s.bytes} for s in self.meter.stacks],
             "same_tokens": all(step.agrees for step in self.steps),
             "max_logit_delta": self.max_delta,
+            "differ": self.differ and {**vars(self.differ), "explained": self.differ.explained},
             "tolerance": TOLERANCE[self.decoder.dtype],
             "dtype": str(self.decoder.dtype).removeprefix("torch."),
             "tokens": [token.as_json() for token in tokens([*self.prompt, *(step.id for step in self.steps)])],
@@ -255,6 +234,7 @@ def step_json(step: RaceStep) -> dict[str, Any]:
         "seconds": {lane: done.seconds for lane, done in lanes.items()},
         "max_logit_delta": step.delta,
         "agrees": step.agrees,
+        "gap": step.gap,
         "cache_bytes": {"formula": step.formula_bytes, "measured": step.cache_bytes},
     }
 

@@ -84,6 +84,7 @@ class Column {
     const shown = inGrid ? grid.words[row][at] : column.rows[row].top[0].shown;
     const p = inGrid ? grid.p[row * grid.window.length + at] : column.rows[row].top[0].p;
     const token = column.tokens[place ?? column.place];
+    // words: inside.cell inside.cell_table
     const key = row ? "inside.cell" : "inside.cell_table";
     this.app.parts.stage.point(phrase(key, { layer: row - 1, token, word: word(shown), p }));
   }
@@ -321,6 +322,7 @@ function grouped(rows) {
 function told(run, rows, column) {
   if (run.first === 0) return text("inside.looked_up", { id: column.ids[column.place], vocabulary: column.vocabulary });
   const values = { first: run.first - 1, last: run.last - 1, word: word(run.shown) };
+  // words: inside.run_*
   const one = run.first === run.last;
   if (run.last === rows - 1) return text(one ? "inside.run_final_one" : "inside.run_final", values);
   return text(one ? "inside.run_one" : "inside.run_many", values);

@@ -7,7 +7,7 @@ const ROLES = ["tokens", "attention", "ffn", "norm"]; // the order of the guess'
 
 /** @param {HTMLElement} root @param {any} app */
 export function createCount(root, app) {
-  const list = el("div", { class: "gv-boxes" });
+  const list = el("div", { class: "gv-boxes", tabindex: "0" });
   root.append(list);
   /** @type {any} */
   let found = null;

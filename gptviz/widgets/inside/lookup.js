@@ -30,12 +30,13 @@ export function createTable(root, app) {
     found = answer;
     const token = column.tokens[column.place];
     const n = column.ids.filter((/** @type {number} */ id) => id === found.id).length;
-    app.parts.stage.say(n > 1 ? "inside.table_twins" : "inside.table_say", {
-      token,
-      id: found.id,
-      width: column.width,
-      n,
-    });
+    const [key, values] = [
+      n > 1 ? "inside.table_twins" : "inside.table_say",
+      { token, id: found.id, width: column.width, n },
+    ];
+    app.parts.stage.say(key, values); // words: inside.table_twins inside.table_say
+    picture.setAttribute("aria-label", text(key, values));
+    strip.setAttribute("aria-label", text("inside.row_title", { width: column.width }));
     title.textContent = text("inside.row_title", { width: column.width });
     fill(
       near,

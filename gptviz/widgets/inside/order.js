@@ -8,7 +8,7 @@ export function createOrder(root, app) {
   const picture = svg("svg", { class: "gv-svg", role: "img" });
   const title = el("h2");
   const note = el("p", { class: "gv-soft" });
-  const dials = svg("svg", { class: "gv-svg", role: "img" });
+  const dials = svg("svg", { class: "gv-svg", "aria-hidden": "true" }); // the note beside them says it
   root.append(
     el(
       "div",
@@ -28,7 +28,9 @@ export function createOrder(root, app) {
     const pair = found.pairs[0];
     const end = pair ? pair.cosine[pair.cosine.length - 1] : null;
     const token = pair ? column.tokens[pair.first] : "";
-    app.parts.stage.say(pair ? "inside.order_say" : "inside.order_none", { token, cosine: Math.max(0, end ?? 0) });
+    const [key, values] = [pair ? "inside.order_say" : "inside.order_none", { token, cosine: Math.max(0, end ?? 0) }];
+    app.parts.stage.say(key, values); // words: inside.order_say inside.order_none
+    picture.setAttribute("aria-label", text(key, values));
     app.facts({
       paired: Boolean(pair),
       pair: token,
@@ -69,19 +71,16 @@ export function createOrder(root, app) {
     fill(dials, ...(rotary ? clocks(found.wavelengths, column, side, unit) : lengths(found.norms, column, side, unit)));
   }
 
-  const table = () => ({
-    head: [
-      text("inside.order_layer"),
-      ...found.pairs.map((/** @type {any} */ p) => `${column.tokens[p.first]} ${p.first}, ${p.second}`),
-    ],
-    rows: found.pairs.length
-      ? [...found.pairs[0].cosine].map((_, r) => [
-          r - 1 < 0 ? text("inside.table_row") : r - 1,
-          ...found.pairs.map((/** @type {any} */ p) => decimal(p.cosine[r], 3)),
-        ])
-      : [],
-  });
+  const table = () => tableOf(found.pairs, column);
   return { show, resize, table };
+}
+
+/** @param {any[]} pairs @param {any} column */
+function tableOf(pairs, column) {
+  const names = pairs.map((p) => `${column.tokens[p.first]} ${p.first}, ${p.second}`);
+  const layers = pairs.length ? [...pairs[0].cosine.keys()] : [];
+  const rows = layers.map((r) => [r ? r - 1 : text("inside.table_row"), ...pairs.map((p) => decimal(p.cosine[r], 3))]);
+  return { head: [text("inside.order_layer"), ...names], rows };
 }
 
 /** Cosines of all pairs from the table (bottom) to the top, the first pair strong. */

@@ -131,8 +131,31 @@ export class App {
     this.draw();
   }
 
-  /** Next or previous step, over the page's edge. @param {number} by */
+  /** The course that is followed, with the place in it; null without one. */
+  course() {
+    const found = this.manifest.courses.find((/** @type {any} */ c) => c.name === this.view.course);
+    if (!found) return null;
+    const here = ([page, step] = ["", 0]) => page === this.state.page && step === this.state.step;
+    const near = ([page] = [""]) => page === this.state.page;
+    const at = found.stops.findIndex(here);
+    return { ...found, at: at >= 0 ? at : Math.max(0, found.stops.findIndex(near)) };
+  }
+
+  /** @param {string} name */
+  take(name) {
+    this.view.course = name;
+    const course = this.course();
+    if (course) this.goto(course.stops[0][0], course.stops[0][1]);
+  }
+
+  /** Next or previous step: of the course, or of the page and over its edge. @param {number} by */
   move(by) {
+    const course = this.course();
+    if (course) {
+      const stop = course.stops[course.at + by];
+      if (stop) this.goto(stop[0], stop[1]);
+      return;
+    }
     const next = this.state.step + by;
     if (next >= 1 && next <= this.page().steps.length) return this.step(next);
     const page = this.neighbour(by);

@@ -109,9 +109,21 @@ export function createMenu(app) {
       item(text("frame.theme"), () => app.theme()),
       item(text("frame.copy_link"), () => app.copyLink(), { kind: "gv-narrow" }),
       el("div", { class: "gv-narrow" }, el("h2", null, text("frame.examples")), ...exampleItems(app, false)),
+      ...courseItems(app),
       item(text("frame.api"), () => app.api()),
     );
   });
+}
+
+/** @param {any} app */
+function courseItems(app) {
+  if (!app.manifest.courses.length) return [];
+  const items = app.manifest.courses.map((/** @type {any} */ course) =>
+    item(course.title, () => (app.view.course === course.name ? app.look("course", "") : app.take(course.name)), {
+      pressed: app.view.course === course.name,
+    }),
+  );
+  return [el("h2", null, text("frame.courses")), ...items];
 }
 
 /**

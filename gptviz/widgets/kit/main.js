@@ -15,7 +15,7 @@ here.gptviz ??= {};
 async function start() {
   const query = new URLSearchParams(location.search);
   if (query.get("view")) return; // Gradio's own page about the endpoints
-  const language = "en";
+  const language = chosen(query.get("lang"));
   const address = new URL(`../../manifest-${language}.json`, import.meta.url);
   const [manifest, status] = await Promise.all([
     fetch(address).then((response) => response.json()),
@@ -120,6 +120,18 @@ function tellHost(app) {
   if (app.view.embed === "1" && window.parent !== window) {
     window.parent.postMessage({ gptviz: { height: document.documentElement.scrollHeight } }, "*");
   }
+}
+
+/**
+ * The language: what the address asks for, else the browser's first that there is, else English.
+ * @param {string | null} asked
+ */
+function chosen(asked) {
+  const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=gptviz-languages]"));
+  const there = meta ? meta.content.split(" ") : ["en"];
+  const wishes = [asked || "", ...navigator.languages.filter((wish) => wish !== "qps")];
+  const found = wishes.flatMap((wish) => [wish, wish.split("-")[0]]).find((wish) => there.includes(wish));
+  return found || "en";
 }
 
 function darkAsSystem() {

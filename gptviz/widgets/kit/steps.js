@@ -29,14 +29,24 @@ export class Steps {
     const items = page.steps.map((/** @type {any} */ step, /** @type {number} */ i) => this.item(step, i + 1, now));
     fill(this.list, ...items);
     this.body = items[now - 1].querySelector(".gv-body");
-    this.where.textContent = text("frame.step_of", { n: now, total: page.steps.length });
-    this.back.disabled = now === 1 && this.app.neighbour(-1) === null;
-    const last = now === page.steps.length;
-    const after = this.app.neighbour(1);
-    this.next.textContent = last && after ? text("frame.next_page", { page: after.tab }) : text("frame.next");
-    this.next.disabled = last && after === null;
+    this.around(page, now);
     this.prose();
     requestAnimationFrame(() => this.reveal(items[now - 1]));
+  }
+
+  /** Where the reader is, and where back and next lead: along the course, or along the page. */
+  around(/** @type {any} */ page, /** @type {number} */ now) {
+    const course = this.app.course();
+    const [at, total] = course ? [course.at + 1, course.stops.length] : [now, page.steps.length];
+    const after = course ? null : this.app.neighbour(1);
+    const last = at === total;
+    // words: frame.course_of frame.step_of
+    this.where.textContent = text(course ? "frame.course_of" : "frame.step_of", { n: at, total });
+    this.where.classList.toggle("gv-course", Boolean(course));
+    this.where.style.setProperty("--part", String(at / total));
+    this.back.disabled = at === 1 && (course || this.app.neighbour(-1) === null);
+    this.next.textContent = last && after ? text("frame.next_page", { page: after.tab }) : text("frame.next");
+    this.next.disabled = last && after === null;
   }
 
   /** @param {any} step @param {number} number @param {number} now */

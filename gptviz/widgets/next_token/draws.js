@@ -7,6 +7,7 @@ const SHOWN = 60; // darts on the line
 
 /** @param {any} app @param {any} page */
 export function createDraws(app, { names, paint }) {
+  // words: next_token.draw_one next_token.draw_many next_token.clear
   const button = (/** @type {string} */ key, /** @type {() => void} */ onclick, kind = "") =>
     el("button", { type: "button", class: `gv-btn ${kind}`, onclick }, text(key));
   const controls = el(
@@ -57,6 +58,7 @@ export function createDraws(app, { names, paint }) {
     const fit = S.chiSquare(table.final, table.kept, hits, n);
     const best = app.known.best;
     stage.say("next_token.drew", { n, best, hit: (hits.get(0) || 0) / n, expected: table.final[0] });
+    // words: next_token.fit_good next_token.fit_bad
     controls.title = phrase(fit.p > 0.01 ? "next_token.fit_good" : "next_token.fit_bad", { p: fit.p })
       .map((x) => x.textContent)
       .join("");

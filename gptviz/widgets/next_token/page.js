@@ -152,6 +152,7 @@ class NextToken {
 
   /** @param {any} row what is pointed at */
   point(row) {
+    // words: next_token.row next_token.row_others
     const key = row && row.others ? "next_token.row_others" : "next_token.row";
     this.app.parts.stage.point(row ? phrase(key, row) : null);
   }
