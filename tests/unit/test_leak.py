@@ -222,9 +222,8 @@ def test_the_true_next_token_needs_two_tokens(tiny_gpt2):
 
 def test_the_code_of_the_three_ways_runs_as_it_is_shown(tiny_gpt2):
     """Executed on one layer's own query, key and value; what it names is what a reader would have at hand."""
-    from torch.nn import functional as F
-
     from gptviz.lessons.page import prose
+    from torch.nn import functional as F
 
     given = tiny_gpt2.run(ids_of(tiny_gpt2), inputs=[1]).inputs[1]
     made = mask_ways.outputs(given)
