@@ -11,7 +11,8 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import family
 from gptviz.lab.writing import cache_memory, cache_rows, cost, edge
-from gptviz.lab.writing.cache_work import LANES, Meter, Race, RaceStep, Work, positions
+from gptviz.lab.writing.cache_work import LANES, Race, RaceStep
+from gptviz.lab.writing.work import Meter, positions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question, integer
 from gptviz.service import Service
@@ -207,14 +208,9 @@ def counted(decoder: Decoder, ids: list[int], new: int) -> dict[str, Any]:
         "positions": {lane: positions(prompt, room, cached=lane == "cached") for lane in LANES},
         "flops": {lane: [work.flops for work in works[lane]] for lane in LANES},
         "bytes": {lane: [work.bytes for work in works[lane]] for lane in LANES},
-        "looked_up": [_looked_up(meter, work) for work in works["cached"]],
+        "looked_up": [meter.cache_bytes(prompt + i - 1) if i else 0 for i in range(room)],
         "model": sizes(decoder, meter),
     }
-
-
-def _looked_up(meter: Meter, work: Work) -> int:
-    """Bytes of kept keys and values that a step reads."""
-    return work.rows_reused // meter.layers * meter.token_bytes
 
 
 def sizes(decoder: Decoder, meter: Meter) -> dict[str, Any]:
@@ -228,9 +224,10 @@ def sizes(decoder: Decoder, meter: Meter) -> dict[str, Any]:
         "head_width": shape.head_width,
         "element": meter.element,
         "per_token": meter.token_bytes,
+        "plain": meter.formula is not None,
         "weights": meter.weight_bytes,
         "read_flops": meter.per_position,
-        "look_up_flops": meter.per_pair,
+        "look_up_flops": meter.pairs(1, 1) - meter.pairs(0, 1),
         "dtype": str(decoder.dtype).removeprefix("torch."),
         "device": device_name(decoder.device),
     }
@@ -267,9 +264,12 @@ def row(decoder: Decoder, step: RaceStep) -> dict[str, Any]:
 
 def ending(race: Race) -> dict[str, Any]:
     """How the lanes compare after the race: choices that differed, logits, the cache by its tensors and by formula."""
-    last = race.steps[-1]
+    last, differ = race.steps[-1], race.differ
     return {
-        "differing": sum(not step.agrees for step in race.steps),
+        "differing": len(differ.steps) if differ else 0,
+        "explained": differ is None or differ.explained,
+        "gap": differ.gap if differ else 0.0,
+        "rounding": differ.rounding if differ else 0.0,
         "delta": race.max_delta,
         "measured": last.cache_bytes,
         "formula": last.formula_bytes,
@@ -298,6 +298,7 @@ def kept(service: Service, decoder: Decoder, ids: list[int], keep: int) -> dict[
         "edited": found.edited,
         "cut": found.cut,
         "sample": found.sample,
+        "layers": found.layers,
         "sample_layer": found.sample_layer,
         "numbers": found.numbers,
         "typical": found.typical,
@@ -372,7 +373,7 @@ def figure(decoder: Decoder, ids: list[int], new: int, what: str, axes: str) -> 
     source, names = CURVES[what]
     lines = {name: [getattr(line, source)[name] for line in found.rows] for name in names}
     crossing, context = getattr(found, what), decoder.shape.context
-    marks = {"context": context, "crossing": crossing}
+    marks = {"context": context} | ({"crossing": crossing} if crossing else {})
     return {
         "figure": figures.against_length(lengths, lines, marks, source, log=log).to_plotly_json(),
         "crossing": crossing,

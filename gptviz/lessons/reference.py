@@ -8,7 +8,7 @@ from typing import Any, Literal
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.looking import anatomy, family, twice
 from gptviz.lab.writing import cache_memory
-from gptviz.lab.writing.cache_work import bytes_per_token, positions
+from gptviz.lab.writing.work import Meter, bytes_per_token, positions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
@@ -142,9 +142,7 @@ def card(decoder: Decoder) -> dict[str, Any]:
         "model": decoder.name,
         "parameters": decoder.shape.parameters,
         "element": decoder.model.dtype.itemsize,
-        "per_token": bytes_per_token(
-            decoder.shape.layers, decoder.shape.kv_heads, decoder.shape.head_width, decoder.model.dtype.itemsize
-        ),
+        "per_token": Meter(decoder).token_bytes,
     }
 
 

@@ -65,7 +65,8 @@ export class Cost {
       crossing,
       context,
       top,
-      inside: crossing <= context,
+      inside: crossing > 0 && crossing <= context,
+      outside: crossing > context,
       share: second / first,
       [`cost_is_${this.view.cost}`]: true,
       look_up_factor: model && Math.round(model.read_flops / model.look_up_flops),
@@ -78,7 +79,8 @@ export class Cost {
     for (const what of WHAT) if (what !== this.view.cost) facts[`cost_is_${what}`] = false;
     this.app.facts(facts);
     // words: kv_cache.say_cost_*
-    this.app.parts.stage.say(`kv_cache.say_cost_${this.view.cost}`, facts);
+    const never = this.view.cost !== "race" && !crossing;
+    this.app.parts.stage.say(`kv_cache.say_cost_${never ? "never" : this.view.cost}`, facts);
     this.app.parts.steps.prose();
   }
 
