@@ -16,7 +16,7 @@ from gptviz.decoder.errors import UserError
 from gptviz.lessons import PAGES
 from gptviz.lessons.page import Asked, Page, api, lines, prose, sentences
 from gptviz.service import Service
-from gptviz.service.service import describe
+from gptviz.service.models import describe
 from gptviz.widgets import script, style, widget
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,10 @@ class Inputs:
     value: Tensor
     scaling: float
 
+    def row(self, b: int, T: int) -> Inputs:
+        """The first T positions of row b, where the tensors are those of a whole batch [B, …]."""
+        return Inputs(self.query[b, :, :T], self.key[b, :, :T], self.value[b, :, :T], self.scaling)
+
 
 def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu", window: int | None = None) -> Tensor:
     """Which key each query may read: bool [Tq, Tk].
@@ -81,19 +85,19 @@ class Lens:
 
     def __init__(
         self,
-        rule: MaskRule = CAUSAL,
+        rule: MaskRule | Sequence[MaskRule] = CAUSAL,
         observe: Observer | None = None,
         observed: Iterable[int] | None = None,
         lengths: Tensor | None = None,
         residual: bool = False,
         inputs: Iterable[int] = (),
     ) -> None:
-        self.rule = rule
+        self.rules = [rule] if isinstance(rule, MaskRule) else list(rule)  # one for all rows, or one a row
         self.observe = observe
         self.observed = None if observed is None else frozenset(observed)
         self.lengths = lengths  # [B], only where rows are padded on the right
         self.residual: list[Tensor] | None = [] if residual else None  # L + 1 tensors [B, T, d]
-        self.inputs: dict[int, Inputs | None] = dict.fromkeys(inputs)  # filled for the layers asked for
+        self.inputs: dict[int, Inputs | None] = dict.fromkeys(inputs)  # [B, …], filled for the layers asked for
         self.visited: set[int] = set()
 
     def watches(self, layer: int) -> bool:
@@ -101,8 +105,9 @@ class Lens:
         return self.observe is not None and (self.observed is None or layer in self.observed)
 
     def mask(self, layer: int, Tq: int, Tk: int, device: torch.device, window: int | None) -> Tensor:
-        """What each query may read in this layer: bool [1, 1, Tq, Tk], or [B, 1, Tq, Tk] with padded rows."""
-        seen = allowed(self.rule.pattern(layer), Tq, Tk, device, window)[None, None]  # [1, 1, Tq, Tk]
+        """What each query may read in this layer: bool [1, 1, Tq, Tk], or [B, 1, Tq, Tk] where rows differ."""
+        patterns = [allowed(rule.pattern(layer), Tq, Tk, device, window) for rule in self.rules]
+        seen = torch.stack(patterns)[:, None]  # [1 or B, 1, Tq, Tk]
         if self.lengths is None:
             return seen
         key = torch.arange(Tk, device=device)
@@ -127,8 +132,8 @@ def attention(
 ) -> tuple[Tensor, None]:
     """Attention as every transformers decoder calls it; returns ([B, Tq, h, d_k], None).
 
-    With nothing to show it is the library's own scaled_dot_product_attention, bit for bit. A watched layer goes
-    through scores, mask and softmax in plain sight, in float32.
+    The output is the library's own scaled_dot_product_attention, bit for bit, whether somebody looks or not: the
+    scores and weights of a watched layer are worked out beside it, in float32, and change nothing.
     """
     lens = Lens() if lens is None else lens
     layer = int(getattr(module, "layer_idx", 0))
@@ -137,34 +142,44 @@ def attention(
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     window = sliding_window if sliding_window is not None and sliding_window < Tk else None
     if layer in lens.inputs:
-        lens.inputs[layer] = Inputs(query[0], key[0], value[0], scaling)
-    if not lens.watches(layer) and softcap is None:
-        mask, is_causal = _library_mask(lens, layer, Tq, Tk, query.device, window)
-        dropout = kwargs.get("dropout", 0.0)
-        output, _ = sdpa_attention_forward(
-            module, query, key, value, mask, dropout=dropout, scaling=scaling, is_causal=is_causal
-        )
-        return output, None
-    groups = query.shape[1] // key.shape[1]
-    if groups > 1:  # grouped-query heads: each key/value head serves `groups` query heads
-        key = key.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
-        value = value.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
-    scores = (query @ key.transpose(-2, -1)).float() * scaling  # [B, h, Tq, Tk]
+        lens.inputs[layer] = Inputs(query, key, value, scaling)
+    if lens.watches(layer) or softcap is not None:
+        seen = lens.mask(layer, Tq, Tk, query.device, window)  # [1 or B, 1, Tq, Tk]
+        scores, weights = in_plain_sight(query, key, seen, scaling, softcap)
+        if lens.watches(layer) and lens.observe is not None:
+            lens.observe(layer, scores, weights)
+        if softcap is not None:  # the library's function has no cap
+            return (weights.to(value.dtype) @ _repeated(value, query)).transpose(1, 2).contiguous(), None
+    mask, is_causal = _library_mask(lens, layer, Tq, Tk, query.device, window)
+    dropout = kwargs.get("dropout", 0.0)
+    output, _ = sdpa_attention_forward(
+        module, query, key, value, mask, dropout=dropout, scaling=scaling, is_causal=is_causal
+    )
+    return output, None  # [B, Tq, h, d_k]
+
+
+def in_plain_sight(
+    query: Tensor, key: Tensor, seen: Tensor, scaling: float, softcap: float | None
+) -> tuple[Tensor, Tensor]:
+    """Scores before the mask and weights after mask and softmax, [B, h, Tq, Tk] each, float32."""
+    scores = (query @ _repeated(key, query).transpose(-2, -1)).float() * scaling  # [B, h, Tq, Tk]
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
-    seen = lens.mask(layer, Tq, Tk, query.device, window)  # [1 or B, 1, Tq, Tk]
-    weights = scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)  # [B, h, Tq, Tk]
-    if lens.watches(layer) and lens.observe is not None:
-        lens.observe(layer, scores, weights)
-    return (weights.to(value.dtype) @ value).transpose(1, 2).contiguous(), None  # [B, Tq, h, d_k]
+    return scores, scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)
+
+
+def _repeated(shared: Tensor, query: Tensor) -> Tensor:
+    """Grouped-query heads: each key/value head [B, h_kv, Tk, d_k] once for every query head it serves."""
+    groups = query.shape[1] // shared.shape[1]
+    return shared if groups == 1 else shared.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
 
 
 def _library_mask(
     lens: Lens, layer: int, Tq: int, Tk: int, device: torch.device, window: int | None
 ) -> tuple[Tensor | None, bool]:
     """The mask as the library's function wants it: none at all where `is_causal` or its absence says the same."""
-    if lens.lengths is None and window is None:
-        pattern = lens.rule.pattern(layer)
+    if lens.lengths is None and window is None and len(lens.rules) == 1:
+        pattern = lens.rules[0].pattern(layer)
         # `is_causal` aligns top-left: right for a whole prompt, wrong for a chunk that continues a cache.
         if pattern == "none" or (pattern == "causal" and (Tq == Tk or Tq == 1)):
             return None, pattern == "causal" and Tq == Tk

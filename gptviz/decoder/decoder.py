@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,59 +15,33 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, PreTrainedModel
 
 from gptviz.decoder import attention
-from gptviz.decoder.attention import CAUSAL, Inputs, Lens, MaskRule, Observer
+from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.probe import final_norm, find_layers, verify
+from gptviz.decoder.run import LayerAttention, Run, Step
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 
 PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
 
-
-@dataclass
-class LayerAttention:
-    """One layer's attention, [h, T, T] each, float32: scores before the mask, weights after mask and softmax."""
-
-    scores: Tensor
-    weights: Tensor
-
-
-@dataclass
-class Run:
-    """What one forward pass gave: logits [T, V] in float32 (or [1, V]), and what was asked to be kept."""
-
-    ids: list[int]
-    logits: Tensor
-    rule: MaskRule = CAUSAL
-    residual: Tensor | None = None  # [L+1, T, d]: after the embedding and after each block, before the final norm
-    attention: dict[int, LayerAttention] = field(default_factory=dict)
-    inputs: dict[int, Inputs] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One generated token: its id, the logits [V] it was chosen from, and what the step cost."""
-
-    index: int
-    id: int
-    logits: Tensor | None
-    positions: int  # token positions run through the model in this step
-    seconds: float
-    cache_bytes: int
+_IDENTITIES = itertools.count(1)
 
 
 class Decoder:
     """A decoder-only model with its tokenizer on one device, ready to be looked into.
 
-    Safe for concurrent callers: whatever a request asks for travels with its own forward call.
+    Safe for concurrent callers: whatever a request asks for travels with its own forward call. `name` is a label, and
+    two decoders may share one; `identity` is the object's own, and no other decoder ever has it.
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str, source: str) -> None:
         attention.register()
         self.model, self.tokenizer, self.name, self.source = model.eval(), tokenizer, name, source
+        self.identity = next(_IDENTITIES)
+        self.passes = 0  # forward passes so far, steps of written text included
         self.layers = find_layers(model)
         verify(model, self.layers)
         self.shape = shape_of(model)
@@ -132,8 +106,9 @@ class Decoder:
         last_only: bool = False,
         observe: Observer | None = None,
         inputs: Iterable[int] = (),
+        exact: bool = True,
     ) -> Run:
-        """One forward pass over T tokens.
+        """One forward pass over T tokens, always exact (see `Runs`).
 
         `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
         are; `observe(layer, scores, weights)` ([h, T, T]
@@ -153,7 +128,7 @@ class Decoder:
         lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual, inputs=inputs)
         logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
-        given = {layer: found for layer, found in lens.inputs.items() if found is not None}
+        given = {layer: found.row(0, len(ids)) for layer, found in lens.inputs.items() if found is not None}
         return Run(ids, logits, rule, stream, kept, given)
 
     @torch.inference_mode()
@@ -161,23 +136,32 @@ class Decoder:
         self,
         rows: Sequence[Sequence[int]],
         *,
-        rule: MaskRule = CAUSAL,
+        rule: MaskRule | Sequence[MaskRule] = CAUSAL,
         residual: bool = False,
+        inputs: Iterable[int] = (),
     ) -> list[Run]:
-        """One forward pass over B rows of any lengths; each row's Run is what the row alone would give.
+        """One forward pass over B rows of any lengths, under one mask rule or one a row.
 
-        Rows are padded on the right, where positions stay what they are, and no query reads a padded key.
+        Each row's Run is what the row alone would give, but for rounding. Rows are padded on the right, where
+        positions stay what they are, and no query reads a padded key.
         """
         checked = [self.check_ids(row) for row in rows]
         lengths = [len(row) for row in checked]
         T = max(lengths)
         padded = torch.tensor([row + [0] * (T - len(row)) for row in checked])  # [B, T]
         sizes = None if min(lengths) == T else torch.tensor(lengths, device=self.device)
-        lens = Lens(rule, lengths=sizes, residual=residual)
+        lens = Lens(rule, lengths=sizes, residual=residual, inputs=inputs)
         logits = self._forward(padded, lens)  # [B, T, V]
         stream = torch.stack(lens.residual, dim=1).cpu() if lens.residual else None  # [B, L+1, T, d]
+        rules = lens.rules * (1 if len(lens.rules) > 1 else len(checked))
         return [
-            Run(row, logits[b, : len(row)], rule, None if stream is None else stream[b, :, : len(row)])
+            Run(
+                row,
+                logits[b, : len(row)],
+                rules[b],
+                None if stream is None else stream[b, :, : len(row)],
+                inputs={layer: found.row(b, len(row)) for layer, found in lens.inputs.items() if found is not None},
+            )
             for b, row in enumerate(checked)
         ]
 
@@ -254,6 +238,7 @@ class Decoder:
         if written is None:
             yield self.step(fresh, cache)
             return
+        self.passes += 1
         for found in written.pieces(torch.tensor(list(fresh), device=self.device), cache):
             yield None if found is None else found.float().cpu()
 
@@ -270,6 +255,7 @@ class Decoder:
     def _forward(
         self, ids: Tensor, lens: Lens, *, last_only: bool = False, cache: DynamicCache | None = None
     ) -> Tensor:
+        self.passes += 1
         keep: dict[str, Any] = {"logits_to_keep": 1} if last_only else {}
         if cache is not None:
             keep["cache"] = cache
@@ -293,11 +279,6 @@ class Decoder:
     def _head(self, x: Tensor) -> Tensor:
         output = self.model.get_output_embeddings()(self.norm(x.to(self.device, self.dtype)))
         return output.float().cpu()
-
-    @torch.inference_mode()
-    def embed(self, ids: Sequence[int]) -> Tensor:
-        """The token table's rows [T, d] for these ids, positions not added, on the CPU."""
-        return self.model.get_input_embeddings()(torch.tensor(self.check_ids(ids), device=self.device)).cpu()
 
     def _head_is_plain(self) -> bool:
         run = self.run([0, 1, 2], residual=True)

@@ -12,6 +12,7 @@ from gptviz.lessons.page import Asked, Page, answered, api, fields, heading, int
 from gptviz.lessons.page import story as prose_story
 from gptviz.lessons.training import LIVE, LONGEST, part
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "anatomy", "Anatomy"
@@ -86,8 +87,7 @@ def _wire(
         if not twice.fits(decoder):
             other = next((name for name in service.names if twice.fits(service.decoder(name))), decoder.name)
             decoder, ids = service.encode(now["text"], other)
-        key = ("twice", decoder.name, tuple(ids))
-        return values.code_value(words, service.compute(key, lambda: twice.equality(decoder, ids[:LONGEST])))
+        return values.code_value(words, service.once(decoder, twice.equality, ids[:LONGEST]))
 
     ask.guess(sentences(uncover), asked, boxes, **options)
     stream_ask.guess(sentences(uncover_stream), asked, stream, **options)
@@ -101,27 +101,7 @@ def endpoints(service: Service) -> None:
         """Every module with parameters: shape, count, place; totals with tied and with untied weights."""
         decoder = service.decoder(model)
         found = values.dissected(service, decoder)
-        rows = [
-            {
-                "name": row.name,
-                "kind": row.kind,
-                "role": row.role,
-                "layer": row.layer,
-                "shape": row.shape,
-                "tensors": row.tensors,
-                "parameters": row.parameters,
-                "shared_with": row.shared_with,
-            }
-            for row in found.rows
-        ]
-        return {
-            "rows": rows,
-            "total": found.total,
-            "untied_total": found.untied_total,
-            "tying_saves": found.tying_saves,
-            "tied": found.tied,
-            "model": decoder.name,
-        }
+        return {**as_json(found), "model": decoder.name}
 
     api(model_anatomy, "anatomy")
 

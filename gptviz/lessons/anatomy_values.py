@@ -11,6 +11,7 @@ from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import anatomy, family, twice
 from gptviz.lessons.page import Asked, fields, guess, integer, lines
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 PARTS = ("tokens", "attention", "ffn", "norm")  # the options of the first guess, in this order
 MOST_STREAM = 512  # positions; more would be cells below a pixel
@@ -25,13 +26,21 @@ def pairs(text: str) -> dict[str, str]:
 
 def dissected(service: Service, decoder: Decoder) -> anatomy.Anatomy:
     """The model taken apart, once a model."""
-    return service.compute(("anatomy", decoder.name), lambda: anatomy.dissect(decoder.model))
+    return service.once(decoder, _dissect)
+
+
+def _dissect(decoder: Decoder) -> anatomy.Anatomy:
+    return anatomy.dissect(decoder.model)
+
+
+def _positions(decoder: Decoder) -> anatomy.Positions:
+    return anatomy.positions(decoder.model)
 
 
 def scheme_value(service: Service, words: dict[str, str], decoder: Decoder, T: int) -> dict[str, Any]:
     """The boxes in order, what each is, and the totals of this model and of GPT-2 small."""
     found, small = dissected(service, decoder), anatomy.gpt2_small()
-    named = [(decoder.name, found)] + ([] if decoder.name == "gpt2" else [(words["totals_note"], small)])
+    named = [(decoder.name, found)] + ([] if found == small else [(words["totals_note"], small)])
     return {
         "model": decoder.name,
         "T": T,
@@ -79,12 +88,12 @@ def part_guess(service: Service, words: dict[str, str], decoder: Decoder) -> dic
 
 def positions_value(service: Service, words: dict[str, str], decoder: Decoder, T: int) -> dict[str, Any]:
     """Each position's vector length and what lies past the last row, or the wavelengths of a rotating model."""
-    found = service.compute(("positions", decoder.name), lambda: anatomy.positions(decoder.model))
+    found = service.once(decoder, _positions)
     value: dict[str, Any] = {"kind": found.kind, "model": decoder.name, "T": T, "rows": found.rows}
     if found.kind == "learned":
         table = next(row for row in anatomy.gpt2_small().rows if row.role == "positions")
         rows, width = table.shape
-        value["norms"] = [round(x, 5) for x in found.norms]
+        value["norms"] = as_json(found.norms, digits=5)
         value["title"] = words["positions_learned"]
         value["end"] = words["positions_end"].format(
             model=decoder.name,
@@ -96,7 +105,7 @@ def positions_value(service: Service, words: dict[str, str], decoder: Decoder, T
             gpt2_error=anatomy.past_row(rows),
         )
     else:
-        value["wavelengths"] = found.wavelengths
+        value["wavelengths"] = as_json(found.wavelengths)
         value["title"] = words["positions_rotary"].format(model=decoder.name)
         value["end"] = words["positions_rotary_end"].format(context=f"{decoder.shape.context:,}")
     return value
@@ -117,11 +126,7 @@ def measured_stream(service: Service, now: Asked) -> tuple[Decoder, list[int], a
     """Vector lengths of the first MOST_STREAM positions of the text."""
     decoder, ids = service.encode(now["text"], now["model"])
     ids = ids[:MOST_STREAM]
-    key = ("stream", decoder.name, tuple(ids))
-    found = service.compute(
-        key, lambda: anatomy.stream(decoder, decoder.run(ids, residual=True, last_only=True)), lambda s: 64 * 2**10
-    )
-    return decoder, ids, found
+    return decoder, ids, service.once(decoder, anatomy.stream_of, ids)
 
 
 def stream_value(service: Service, now: Asked) -> dict[str, Any]:
@@ -131,20 +136,18 @@ def stream_value(service: Service, now: Asked) -> dict[str, Any]:
         "text": now["text"],
         "model": decoder.name,
         "tokens": [token.shown for token in decoder.tokenizer.tokens(ids)],
-        "norms": [[float(f"{x:.4g}") for x in row] for row in found.norms],
-        "added": [[float(f"{x:.4g}") for x in row] for row in found.added],
-        "final": [float(f"{x:.4g}") for x in found.final],
+        **as_json(found, digits=4),
     }
 
 
 def stream_guess(service: Service, words: dict[str, str], now: Asked) -> dict[str, Any]:
     """Whether the stream's vectors grow, as measured."""
     _, _, found = measured_stream(service, now)
-    first, last, final = (median(row) for row in (found.norms[0], found.norms[-1], found.final))
+    first, last, final = (median(row.tolist()) for row in (found.norms[0], found.norms[-1], found.final))
     ratio = last / first
     text = words["stream_answer"].format(
         first=f"{first:.2f}", last=f"{last:.1f}", ratio=f"{ratio:.1f}", final=f"{final:.1f}",
-        sink=f"{max(row[0] for row in found.norms):,.1f}",
+        sink=f"{float(found.norms[:, 0].max()):,.1f}",
     )  # fmt: skip
     index = 2 if ratio > 2 else 0 if ratio < 0.5 else 1
     return {**guess(words, "stream_guess"), "answer": {"index": index, "text": text}}
@@ -153,7 +156,7 @@ def stream_guess(service: Service, words: dict[str, str], now: Asked) -> dict[st
 def token_value(service: Service, decoder: Decoder, token: int) -> dict[str, Any]:
     """One token's row in and out, and the nearest rows."""
     decoder.check_ids([token])
-    found = service.compute(("token vector", decoder.name, token), lambda: anatomy.token_vector(decoder, token))
+    found = service.once(decoder, anatomy.token_vector, token)
     shown = decoder.tokenizer.token
     return {
         "id": found.id,

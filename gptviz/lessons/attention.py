@@ -28,6 +28,7 @@ from gptviz.lessons.page import (
     story,
 )
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "attention", "Attention"
@@ -62,14 +63,13 @@ def endpoints(service: Service) -> None:
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, "none", decoder.shape.layers) if open_layers else CAUSAL
         matrix, _ = one_head(service, text, model, integer("layer", layer), integer("head", head), stage, rule)
-        rows = [[None if x == float("-inf") else x for x in row] for row in matrix.tolist()]
-        return {"tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)], "matrix": rows}
+        return as_json({"tokens": decoder.tokenizer.tokens(ids), "matrix": matrix})
 
     def all_heads(text: str, size: int = 32, model: str = "") -> dict[str, Any]:
         """What every head does on this text: kind and measures."""
         decoder, ids = service.encode(text, model)
         panel = service.panel(decoder, ids, size=integer("size", size))
-        stats = [stat.as_json() for stat in panel.stats]
+        stats = as_json(panel.stats, digits=4)
         return {
             "layers": decoder.shape.layers,
             "heads": decoder.shape.heads,
@@ -90,9 +90,9 @@ def one_head(
     decoder.check_head(head)
     if stage not in heads.STAGES:
         raise UserError(f'stage is "{stage}"; it must be one of {", ".join(heads.STAGES)}.')
-    kept = service.layer(decoder, ids, layer, rule=rule)
+    seen = service.layer(decoder, ids, layer, rule=rule)
     pattern = rule.pattern(layer)
-    return heads.stage_of(kept, head, stage, allowed(pattern, len(ids), len(ids))), pattern
+    return heads.stage_of(seen, head, stage, allowed(pattern, len(ids), len(ids))), pattern
 
 
 def head_server(service: Service) -> Any:

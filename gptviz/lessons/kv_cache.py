@@ -12,7 +12,9 @@ import gradio as gr
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.figures import running_sums
+from gptviz.lab.companions import companions
 from gptviz.lab.looking import family
+from gptviz.lab.masking import prefix
 from gptviz.lab.writing import cache_memory
 from gptviz.lab.writing.cache_work import Race, RaceStep, positions
 from gptviz.lessons.page import (
@@ -30,7 +32,7 @@ from gptviz.lessons.page import (
     story,
 )
 from gptviz.service import Service
-from gptviz.service.service import device_name
+from gptviz.service.models import device_name
 from gptviz.widgets import widget
 
 KEY, TAB = "kv_cache", "KV cache"
@@ -266,13 +268,14 @@ def _race_words(words: dict[str, str]) -> dict[str, Any]:
 
 
 def kept_value(service: Service, decoder: Decoder, ids: list[int], words: dict[str, str]) -> dict[str, Any]:
-    """K and V of the first half of the text in layer 5, three times."""
+    """K and V of the first two thirds of the text in layer 5, three times; the edited text is the prefix page's own."""
     ids = ids[:KEPT_TOKENS]
     if len(ids) < 2:
         return {"note": words["right_short"]}
-    keep = (len(ids) + 1) // 2
-    key = ("kept", decoder.name, tuple(ids), keep)
-    found = service.compute(key, lambda: cache_memory.kept_rows(decoder, ids, keep))
+    keep = prefix.usual_keep(len(ids))
+    other = prefix.second_prompt(decoder, ids, keep, "edit")
+    service.together(decoder, companions(decoder, ids), layers=[cache_memory.shown_layer(decoder)])
+    found = service.once(decoder, cache_memory.kept_rows, ids, keep, other=other)
     shown = [token.shown for token in decoder.tokenizer.tokens(ids)]
     return {**vars(found), "equal": found.equal, "tokens": shown, "dtype": str(decoder.dtype).removeprefix("torch.")}
 

@@ -31,10 +31,12 @@ from gptviz.lessons.page import (
     story,
 )
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "mask", "The mask"
 MOST = 2_048  # tokens: what is kept of two runs grows with layers, width and vocabulary, and a laptop has its limit
+DIGITS = 6  # short in JSON, and nothing but zero becomes zero
 LONG_WORK = 2  # influence matrices at once; each gives way to other requests after every batch
 
 
@@ -115,8 +117,9 @@ def endpoints(service: Service) -> None:
         """How far one replaced token reaches: the residual stream after each layer, logits, loss, leaked weight."""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        payload = found(service, decoder, ids, rule, integer("position", position), replacement)
-        return {**payload, "leaked": leak.numbers(leaked_of(service, decoder, ids, rule))}
+        effect = found(service, decoder, ids, rule, integer("position", position), replacement)
+        leaked = service.once(decoder, leak.leaked_mass, ids, rule)
+        return {**as_json(effect, digits=DIGITS), "leaked": as_json(leaked, digits=DIGITS)}
 
     def influence(
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
@@ -124,7 +127,8 @@ def endpoints(service: Service) -> None:
         """matrix[i][j]: how far output i moves when token j is replaced (at most 64 tokens)."""
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        return leak.influence_payload(decoder, ids, rule, service.stream(leak.influence_parts(decoder, ids, rule)))
+        parts = service.stream(leak.influence_parts(decoder, ids, rule))
+        return as_json(leak.influence_of(decoder, ids, rule, parts), digits=DIGITS)
 
     def ways(text: str, layer: int = 0, model: str = "") -> dict[str, Any]:
         """The causal mask written three ways on one layer's query, key and value: largest differences."""
@@ -138,26 +142,16 @@ def endpoints(service: Service) -> None:
 
 def found(
     service: Service, decoder: Decoder, ids: list[int], rule: MaskRule, position: int, replacement: str
-) -> dict[str, Any]:
-    """What /mask answers, from the shelf or a run."""
-    place = leak.check_position(position, len(ids))
+) -> leak.MaskEffect:
+    """One replaced token and what it moves."""
     leak.one_token(decoder, replacement)  # refuses what cannot be part of a key
-    key = ("mask", decoder.name, tuple(ids), rule, place, replacement)
-    size = (decoder.shape.layers + 4) * len(ids) * 100  # bytes of the lists of floats, roughly
-    return service.compute(key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size)
-
-
-def leaked_of(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
-    """The share of each head's weight on later tokens [L, h], from the shelf or a run."""
-    key = ("leaked", decoder.name, tuple(ids), rule)
-    return service.compute(key, lambda: leak.leaked_mass(decoder, ids, rule))
+    return service.once(decoder, leak.mask_effect, ids, rule, leak.check_position(position, len(ids)), replacement)
 
 
 def ways_of(service: Service, decoder: Decoder, ids: list[int], layer: int) -> dict[str, Any]:
-    """What /mask_ways answers, from the shelf or a run."""
-    decoder.check_layer(layer)
-    key = ("ways", decoder.name, tuple(ids), layer)
-    return service.compute(key, lambda: mask_ways.ways_payload(decoder, ids, layer))
+    """What /mask_ways answers."""
+    found = service.once(decoder, mask_ways.compare_ways, ids, decoder.check_layer(layer))
+    return as_json(found)
 
 
 def bench_value(service: Service, decoder: Decoder, ids: list[int], text: str) -> dict[str, Any]:
@@ -177,15 +171,15 @@ def bench_value(service: Service, decoder: Decoder, ids: list[int], text: str) -
     }
 
 
-def map_of(payload: dict[str, Any]) -> dict[str, Any]:
+def map_of(effect: leak.MaskEffect) -> dict[str, Any]:
     """The part of /mask that the map draws; the rows of the stream and the logits as float32 in base64."""
-    rows = torch.tensor([*payload["change"], payload["logit_change"]], dtype=torch.float32)  # [L+2, T]
+    rows = torch.cat([effect.change, effect.logit_change[None]])  # [L+2, T]
     return {
         "change": packed(rows),
-        "position": payload["position"],
-        "replacement": payload["replacement"]["shown"],
-        "open_layers": payload["open_layers"],
-        "loss": payload["loss"],
+        "position": effect.position,
+        "replacement": effect.replacement.shown,
+        "open_layers": effect.open_layers,
+        "loss": as_json(effect.loss, digits=DIGITS),
     }
 
 
@@ -216,7 +210,7 @@ def heads_server(service: Service) -> Any:
             "side": panel.thumbnails.shape[-1],
             "thumbs": packed(panel.thumbnails),
             "stats": [[s.kind] for s in panel.stats],
-            "leaked": leak.numbers(leaked_of(service, decoder, ids, rule)),
+            "leaked": as_json(service.once(decoder, leak.leaked_mass, ids, rule), digits=DIGITS),
         }
 
     return answered(heads)

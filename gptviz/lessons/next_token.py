@@ -39,7 +39,7 @@ from gptviz.lessons.page import (
     story,
 )
 from gptviz.lessons.writing_endpoints import endpoints
-from gptviz.service import Service
+from gptviz.service import Keep, Service
 from gptviz.widgets import widget
 
 KEY, TAB = "next_token", "Next token"
@@ -108,9 +108,10 @@ def build(service: Service, asked: gr.State) -> Page:
 
 
 def reading(service: Service, decoder: Decoder, ids: list[int]) -> logit_lens.Read:
-    """One pass over the text, kept: the last logits, the surprise, the stream."""
-    key = ("reading", decoder.name, tuple(ids))
-    return service.compute(key, lambda: logit_lens.read(decoder, ids), lambda read: read.nbytes)
+    """One pass over the text: the last logits, the surprise, the stream."""
+    found = service.once(decoder, logit_lens.surprise_of, ids)
+    run = service.run(decoder, ids, keep=Keep(residual=True))
+    return logit_lens.Read(run, run.logits[-1], found)
 
 
 def position_server(service: Service) -> Any:
@@ -121,8 +122,7 @@ def position_server(service: Service) -> Any:
         decoder, ids = service.encode(text, str(model))
         written = token_ids(written)
         whole = decoder.check_ids(ids + written)
-        key = ("last", decoder.name, tuple(whole))
-        logits = service.compute(key, lambda: decoder.run(whole, last_only=True).logits[-1], lambda x: x.nbytes)
+        logits = service.run(decoder, whole).logits[-1]  # [V]
         return {**position_value(decoder, logits), "loops": loop_rows(writer.loops(written))}
 
     return answered(position)
@@ -214,12 +214,7 @@ def loop_answer(service: Service, words: dict[str, str]) -> Any:
 
     def answer(now: Asked) -> dict[str, Any]:
         decoder, ids = service.encode(now["text"], now["model"])
-
-        def greedy() -> strategies.Text:
-            texts = strategies.write(decoder, ids, None, seed=0, start=0, max_new_tokens=COMPARED)
-            return list(texts)[-1]
-
-        text = service.compute(("greedy", decoder.name, tuple(ids)), greedy)
+        text = service.once(decoder, strategies.greedy_text, ids, COMPARED)
         return {**_loop_question(words), "answer": loop_verdict(words, text)}
 
     return answer

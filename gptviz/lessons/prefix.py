@@ -32,11 +32,13 @@ from gptviz.lessons.page import (
     story,
 )
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "prefix", "Prefix check"
 MOST = 2_048  # tokens: the logits of two runs have to fit into a laptop's memory
 LONG_WORK = 2  # full checks at once; each gives way to other requests after every batch
+DIGITS = 6  # short in JSON, and nothing but zero becomes zero
 MAX_ENDING = 2_000  # characters of a new ending
 
 
@@ -44,7 +46,7 @@ def build(service: Service, asked: gr.State) -> Page:
     """Lay the page out."""
     words = prose(KEY)
     question(words)
-    toy = lab.toy_payload()
+    toy = as_json(lab.toys(), digits=DIGITS)
     heading(words["heading_toy"], words["lede_toy"])
     plain = {name: words[name].replace("*", "") for name in ("answer_toy", "answer_all")}
     widget(
@@ -113,7 +115,8 @@ def endpoints(service: Service) -> None:
         """Do the first `keep` outputs change when what follows is cut off (or, "edit", replaced)?"""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        return lab.prefix_payload(decoder, checked(service, decoder, ids, integer("keep", keep), rule, method, ""))
+        found = checked(service, decoder, ids, integer("keep", keep), rule, method, "")
+        return as_json(lab.report(decoder, found), digits=DIGITS)
 
     def prefix_all(
         text: str,
@@ -126,11 +129,12 @@ def endpoints(service: Service) -> None:
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
         parts = service.stream(lab.all_parts(decoder, ids, rule, method))
-        return lab.all_payload(decoder, lab.gather(ids, rule, method, parts))
+        found = lab.full_report(decoder, lab.gather(ids, rule, method, parts))
+        return as_json(found, digits=DIGITS)
 
     def prefix_toy() -> dict[str, Any]:
         """Four words and one attention, with the mask and without: outputs for four words and for three."""
-        return lab.toy_payload()
+        return as_json(lab.toys(), digits=DIGITS)
 
     api(prefix, "prefix")
     api(prefix_all, "prefix_all", limit=LONG_WORK)
@@ -140,13 +144,12 @@ def endpoints(service: Service) -> None:
 def checked(
     service: Service, decoder: Decoder, ids: list[int], keep: int, rule: Any, method: str, ending: str
 ) -> lab.Check:
-    """One check, from the shelf or a run; `ending` is text, and empty means other words of our choice."""
+    """One check; `ending` is text, and empty means other words of our choice."""
     lab.check_method(method)
     if len(ending) > MAX_ENDING:
         raise UserError(f"The new ending has {len(ending):,} characters; at most {MAX_ENDING:,} are read.")
-    other = tuple(decoder.tokenizer.encode(ending, begin=False, name="The new ending"))
-    key = ("prefix", decoder.name, tuple(ids), keep, rule, method, other)
-    return service.compute(key, lambda: lab.check(decoder, ids, keep, rule, method, other))
+    other = decoder.tokenizer.encode(ending, begin=False, name="The new ending")
+    return service.once(decoder, lab.check, ids, keep, rule, method, other)
 
 
 def _checked(service: Service, asked: Any) -> tuple[Decoder, lab.Check]:
@@ -178,14 +181,14 @@ def evidence_server(service: Service) -> Any:
 
 def board_of(decoder: Decoder, found: lab.Check) -> dict[str, Any]:
     """The part of /prefix that the board draws."""
-    payload = lab.prefix_payload(decoder, found)
-    kept = ("keep", "method", "positions", "max_delta", "tolerance", "dtype", "open_layers")
-    return {**{name: payload[name] for name in kept}, "other": [t.shown for t in decoder.tokenizer.tokens(found.other)]}
+    report = as_json(lab.report(decoder, found), digits=DIGITS)
+    drawn = ("keep", "method", "positions", "max_delta", "tolerance", "dtype", "open_layers")
+    return {**{name: report[name] for name in drawn}, "other": [t.shown for t in decoder.tokenizer.tokens(found.other)]}
 
 
 def board_value(service: Service, decoder: Decoder, ids: list[int], text: str) -> dict[str, Any]:
     """What the board shows first: two thirds kept, the rest changed, every mask on."""
-    keep = max(1, 2 * len(ids) // 3)
+    keep = lab.usual_keep(len(ids))
     short = len(ids) < 2
     return {
         "text": text,

@@ -7,9 +7,11 @@ from typing import Any
 
 import gradio as gr
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.lab.companions import companions
 from gptviz.lab.teaching import copying, teacher_forcing
+from gptviz.lab.writing import cache_memory
 from gptviz.lessons.page import Asked, Page, guess, heading, lines, prose, question, sentences, story
 from gptviz.service import Service
 from gptviz.widgets import widget
@@ -103,7 +105,7 @@ def _exposure(service: Service, words: dict[str, str], asked: gr.State) -> tuple
 
     def read_itself(now: Asked) -> dict[Any, Any]:
         decoder, ids = service.encode(now["text"], now["model"], most=LONGEST)
-        found = service.compute(("exposure", decoder.name, tuple(ids)), lambda: teacher_forcing.exposure(decoder, ids))
+        found = service.once(decoder, teacher_forcing.exposure, ids)
         return {
             picture: exposure_value(decoder, ids, found),
             ask: {**guess(words, "exposure_guess"), "answer": exposure_answer(words, found)},
@@ -122,20 +124,10 @@ def part(words: dict[str, str], key: str) -> tuple[str, str]:
 # Numbers for the widgets
 
 
-def run_of(service: Service, now: Asked) -> tuple[Decoder, Run]:
-    """The decoder and one run of the text with all its logits, kept for the widgets of this page."""
-    decoder, ids = service.encode(now["text"], now["model"], most=LONGEST)
-    return decoder, service.compute(
-        ("run", decoder.name, tuple(ids)), lambda: decoder.run(ids), lambda r: r.logits.nbytes
-    )
-
-
 def score(service: Service, now: Asked) -> teacher_forcing.Scored:
     """Guesses and loss of every position. UserError for a text of one token."""
     decoder, ids = service.encode(now["text"], now["model"], most=LONGEST)
-    teacher_forcing.shift(ids)
-    _, run = run_of(service, now)
-    return service.compute(("scored", decoder.name, tuple(ids)), lambda: teacher_forcing.score(run))
+    return service.once(decoder, teacher_forcing.score_text, ids)
 
 
 def strip_value(service: Service, now: Asked) -> dict[str, Any]:
@@ -186,14 +178,13 @@ def guess_value(service: Service, words: dict[str, str], now: Asked) -> dict[str
 
 def mistakes_value(service: Service, now: Asked) -> dict[str, Any]:
     """The loss with each mistake in place, on the reader's own text."""
-    decoder, run = run_of(service, now)
-    scored = score(service, now)
-    key = (decoder.name, tuple(run.ids))
-    pads = service.compute(("padding", *key), lambda: teacher_forcing.padding(decoder, run.ids))
+    decoder, ids = service.encode(now["text"], now["model"], most=LONGEST)
+    service.together(decoder, companions(decoder, ids), layers=[cache_memory.shown_layer(decoder)])
+    pads = service.once(decoder, teacher_forcing.padding, ids)
     return {
-        "loss": scored.loss,
-        "unshifted": service.compute(("unshifted", *key), lambda: teacher_forcing.unshifted_loss(run)),
-        "masks": service.compute(("mask losses", *key), lambda: teacher_forcing.mask_losses(decoder, run.ids)),
+        "loss": score(service, now).loss,
+        "unshifted": service.once(decoder, teacher_forcing.unshifted_loss, ids),
+        "masks": service.once(decoder, teacher_forcing.mask_losses, ids),
         "padding": {
             "pad": decoder.tokenizer.token(pads.pad).shown,
             "counted": [round(x, 5) for x in pads.counted],

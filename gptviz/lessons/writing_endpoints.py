@@ -13,6 +13,7 @@ from gptviz.lab.writing.sampling import Settings
 from gptviz.lab.writing.writer import BeamSearch, Writing, loops
 from gptviz.lessons.page import api, integer
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 STRATEGIES = ("greedy", "sample", "beam")
 
@@ -32,8 +33,7 @@ def endpoints(service: Service) -> None:
         decoder, ids = service.encode(text, model)
         settings = Settings(temperature, top_k, top_p)
         count = integer("count", count)
-        key = ("last", decoder.name, tuple(ids))
-        logits = service.compute(key, lambda: decoder.run(ids, last_only=True).logits[-1], lambda x: x.nbytes)
+        logits = service.run(decoder, ids).logits[-1]  # [V]
         return distribution(decoder, sampling.stages(logits, settings), count)
 
     def generate(
@@ -64,10 +64,8 @@ def endpoints(service: Service) -> None:
     def surprisal(text: str, model: str = "") -> dict[str, Any]:
         """−ln p of every token after the first; their mean is the loss, exp of it the perplexity."""
         decoder, ids = service.encode(text, model)
-        key = ("surprise", decoder.name, tuple(ids))
-        found = service.compute(key, lambda: logit_lens.read(decoder, ids).surprise, lambda s: 8 * len(s.nats) + 64)
-        tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
-        return {"tokens": tokens, "nats": found.nats, "loss": found.loss, "perplexity": found.perplexity}
+        found = service.once(decoder, logit_lens.surprise_of, ids)
+        return {"tokens": as_json(decoder.tokenizer.tokens(ids)), **as_json(found)}
 
     api(next_token, "next_token")
     api(generate, "generate", limit=4)

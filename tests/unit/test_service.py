@@ -10,8 +10,9 @@ import pytest
 
 from gptviz.decoder.errors import UserError
 from gptviz.service import Service
+from gptviz.service.cache import Cache as Shelf
 from gptviz.service.service import MAX_CHARACTERS
-from gptviz.service.worker import Shelf, Worker
+from gptviz.service.worker import Worker
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_guesses_and_ranks_come_from_the_whole_distribution(decoder):
 def test_long_prompts_are_scored_in_pieces_with_the_same_result(tiny_gpt2, monkeypatch):
     run = tiny_gpt2.run(IDS)
     whole = teacher_forcing.score(run)
-    monkeypatch.setattr(teacher_forcing, "ROWS", 7)
+    monkeypatch.setattr("gptviz.lab.surprise.ROWS", 7)
     assert teacher_forcing.score(run) == whole
 
 
@@ -66,7 +66,7 @@ def test_a_model_without_a_clue_pays_ln_v():
 
 def test_unshifted_targets_score_the_token_just_read(decoder):
     logits = library(decoder, IDS).logits[0]
-    assert teacher_forcing.unshifted_loss(decoder.run(IDS)) == pytest.approx(
+    assert teacher_forcing.unshifted_loss(decoder, IDS) == pytest.approx(
         float(F.cross_entropy(logits, torch.tensor(IDS))), abs=1e-4
     )
 

@@ -10,9 +10,10 @@ from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
-from gptviz.decoder.decoder import Decoder, LayerAttention
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.run import LayerAttention, Runs
+from gptviz.lab.looking.watch import watch
 
-KEEP_BYTES = 96 * 2**20  # below this, every layer's scores and weights stay at hand for the detail view
 # Unrelated words in no order, said twice: what follows the earlier copy is the only clue to what comes next.
 PROBE = "horse letter green two bread moon chair queen road summer fish door apple river blue happy box milk tree boy"
 NEAR = 4  # a local head reads the token itself and the three before it
@@ -34,60 +35,47 @@ class HeadStat:
     previous_token: float
     induction: float
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "layer": self.layer,
-            "head": self.head,
-            "kind": self.kind,
-            "entropy": round(self.entropy, 4),
-            "first_token": round(self.first_token, 4),
-            "previous_token": round(self.previous_token, 4),
-            "induction": round(self.induction, 4),
-        }
 
-
-@dataclass
+@dataclass(frozen=True)
 class Panel:
-    """Every head of one run: thumbnails uint8 [L, h, S, S] (255 * sqrt(weight)), kinds, and the layers if small."""
+    """Every head of one run: thumbnails uint8 [L, h, S, S] (255 * sqrt(weight)), and the kinds."""
 
     thumbnails: Tensor
     stats: list[HeadStat]
     pooled: bool  # True when a cell stands for a block of weights (its largest)
-    layers: dict[int, LayerAttention]
-
-    @property
-    def nbytes(self) -> int:
-        kept = sum(a.scores.nbytes + a.weights.nbytes for a in self.layers.values())
-        return self.thumbnails.nbytes + kept
 
 
-def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule = CAUSAL, size: int = 32) -> Panel:
-    """All heads in one forward pass; `induction` [L, h] comes from `induction_scores`.
+def panel(
+    decoder: Decoder,
+    ids: list[int],
+    induction: Tensor | None = None,
+    *,
+    rule: MaskRule = CAUSAL,
+    size: int = 32,
+    runs: Runs | None = None,
+) -> Panel:
+    """All heads in one forward pass; `induction` [L, h] is that of `induction_scores`, measured where it is missing.
 
-    At most two layers' matrices are in memory at once when the text is long; pooled cells keep the largest weight
-    of their block, because an average would hide a thin diagonal.
+    Pooled cells keep the largest weight of their block, because an average would hide a thin diagonal.
     """
+    induction = induction_scores(decoder, runs=runs) if induction is None else induction
     T, shape = len(ids), decoder.shape
     side = min(size, T)
     thumbnails = torch.zeros(shape.layers, shape.heads, side, side, dtype=torch.uint8)
     measures: dict[int, Tensor] = {}
-    layers: dict[int, LayerAttention] = {}
-    keep = 2 * 4 * shape.layers * shape.heads * T * T <= KEEP_BYTES
 
-    def look(layer: int, scores: Tensor, weights: Tensor) -> None:  # [h, T, T] each
+    def look(layer: int, _: Tensor, weights: Tensor) -> None:  # [h, T, T]
         pooled = weights if side == T else adaptive_max_pool2d(weights, side)  # [h, S, S]
         thumbnails[layer] = (pooled.sqrt() * 255).round().to(torch.uint8).cpu()
         measures[layer] = measure(weights).cpu()  # [5, h]
-        if keep:
-            layers[layer] = LayerAttention(scores.cpu(), weights.cpu())
 
-    decoder.run(ids, rule=rule, observe=look, last_only=True)
+    watch(decoder, ids, look, rule=rule, runs=runs)
     stats = [
         _stat(layer, head, measures[layer][:, head].tolist(), float(induction[layer, head]), T)
         for layer in range(shape.layers)
         for head in range(shape.heads)
     ]
-    return Panel(thumbnails, stats, side < T, layers)
+    return Panel(thumbnails, stats, side < T)
 
 
 def measure(weights: Tensor) -> Tensor:
@@ -108,7 +96,7 @@ def measure(weights: Tensor) -> Tensor:
     return measures.mean(-1)  # [5, h]
 
 
-def induction_scores(decoder: Decoder) -> Tensor:
+def induction_scores(decoder: Decoder, *, runs: Runs | None = None) -> Tensor:
     """How much each head reads the token after the earlier copy of its own token: [L, h], 0 to 1.
 
     Measured on unrelated words said twice, as is usual (Olsson et al., 2022, "In-context learning and induction
@@ -124,7 +112,7 @@ def induction_scores(decoder: Decoder) -> Tensor:
     def look(layer: int, _: Tensor, weights: Tensor) -> None:
         scores[layer] = weights[:, rows, rows - length + 1].mean(-1).cpu()  # [h]
 
-    decoder.run(ids, observe=look, last_only=True)
+    watch(decoder, ids, look, runs=runs)
     return scores
 
 
@@ -140,9 +128,9 @@ def _stat(layer: int, head: int, measures: list[float], induction: float, T: int
 STAGES = ("scores", "masked", "weights")
 
 
-def stage_of(kept: LayerAttention, head: int, stage: str, seen: Tensor) -> Tensor:
+def stage_of(layer: LayerAttention, head: int, stage: str, seen: Tensor) -> Tensor:
     """One head's matrix [T, T] at a stage: scores, masked (−inf where `seen` [T, T] is False) or weights."""
     if stage == "weights":
-        return kept.weights[head]
-    scores = kept.scores[head]
+        return layer.weights[head]
+    scores = layer.scores[head]
     return scores if stage == "scores" else scores.masked_fill(~seen, float("-inf"))

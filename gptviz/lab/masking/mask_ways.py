@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from gptviz.decoder.attention import Inputs
 from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.run import Runs
 
 
 def additive(q: Tensor, k: Tensor, v: Tensor, scaling: float) -> Tensor:
@@ -59,18 +62,39 @@ def flag_and_mask(given: Inputs) -> str:
     return "both" if torch.allclose(out, q, atol=1e-2) else "one"
 
 
-def ways_payload(decoder: Decoder, ids: list[int], layer: int) -> dict[str, object]:
+@dataclass(frozen=True)
+class Difference:
+    """The largest |Δ| between two ways, over every head and position."""
+
+    a: str
+    b: str
+    max_delta: float
+
+
+@dataclass(frozen=True)
+class Ways:
+    """One layer's attention written three ways, and how far apart they are; `size` is the largest output."""
+
+    layer: int
+    heads: int
+    dtype: str
+    differences: list[Difference]
+    size: float
+    flag_and_mask: str
+
+
+def compare_ways(decoder: Decoder, ids: list[int], layer: int, *, runs: Runs | None = None) -> Ways:
     """Largest difference between each two ways, over every head and position of one layer."""
     layer = decoder.check_layer(layer)
-    given = decoder.run(ids, inputs=[layer], last_only=True).inputs[layer]
+    given = (runs or decoder.run)(ids, inputs=[layer], last_only=True).inputs[layer]
     made = outputs(given)
     names = list(WAYS)
     pairs = [(a, b) for n, a in enumerate(names) for b in names[n + 1 :]]
-    return {
-        "layer": layer,
-        "heads": given.query.shape[0],
-        "dtype": str(given.query.dtype).removeprefix("torch."),
-        "differences": [{"a": a, "b": b, "max_delta": float((made[a] - made[b]).abs().max())} for a, b in pairs],
-        "size": float(made["additive"].abs().max()),
-        "flag_and_mask": flag_and_mask(given),
-    }
+    return Ways(
+        layer=layer,
+        heads=given.query.shape[0],
+        dtype=str(given.query.dtype).removeprefix("torch."),
+        differences=[Difference(a, b, float((made[a] - made[b]).abs().max())) for a, b in pairs],
+        size=float(made["additive"].abs().max()),
+        flag_and_mask=flag_and_mask(given),
+    )

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from gptviz.decoder.attention import DIRECTIONS, MaskRule
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Run, Runs
+from gptviz.lab.surprise import IGNORE, perplexity, surprisal
 
-IGNORE = -100  # the label that cross_entropy leaves out, PyTorch's default ignore_index
 FED_BACK = (0, 1, 2, 4, 8, 16)
-ROWS = 128  # positions worked on at once in float64: 1,024 rows of 50,257 would take 400 MB each time
 MASKED_RATE = 0.15  # BERT's share of masked tokens
 
 
@@ -96,20 +94,11 @@ def shift(ids: Sequence[int]) -> tuple[list[int], list[int]]:
     return list(ids[:-1]), list(ids[1:])
 
 
-def losses(logits: Tensor, targets: Sequence[int]) -> Tensor:
-    """-ln p of each target in nats, [N] float64, from logits [N, V]; 0 where the target is IGNORE."""
-    wanted = torch.tensor(list(targets))
-    parts = zip(logits.split(ROWS), wanted.split(ROWS), strict=True)
-    return torch.cat(
-        [F.cross_entropy(some.double(), ids, reduction="none", ignore_index=IGNORE) for some, ids in parts]
-    )  # [N]
-
-
 def score(run: Run, count: int = 5) -> Scored:
     """Every position's `count` best guesses and the loss of its true next token."""
     _, targets = shift(run.ids)
     logits = run.logits[:-1]  # [T-1, V]; the last position has no known answer
-    nats = losses(logits, targets)  # [T-1]
+    nats = surprisal(logits, targets)  # [T-1]
     true_logits = logits[range(len(targets)), targets]  # [T-1]
     ranks = 1 + (logits > true_logits[:, None]).sum(-1)  # [T-1]
     best = logits.topk(min(count, logits.shape[-1]), dim=-1)  # [T-1, count]
@@ -128,48 +117,60 @@ def score(run: Run, count: int = 5) -> Scored:
         for t, target in enumerate(targets)
     ]
     loss = float(nats.mean())
-    return Scored(predictions, loss, math.exp(min(loss, 700.0)))  # e^710 is too large for a float
+    return Scored(predictions, loss, perplexity(loss))
 
 
 def uniform_loss(vocabulary: int) -> float:
     """The loss (nats) of a model that finds all V tokens equally likely: where training starts."""
-    return float(losses(torch.zeros(1, vocabulary), [0]))
+    return float(surprisal(torch.zeros(1, vocabulary), [0]))
 
 
 # The mistakes
 
 
-def unshifted_loss(run: Run) -> float:
+def unshifted_loss(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> float:
     """The loss (nats per token) when each position is scored on the token it has just read."""
-    return float(losses(run.logits, run.ids).mean())
+    return float(surprisal((runs or decoder.run)(ids).logits, ids).mean())
 
 
-def mask_losses(decoder: Decoder, ids: Sequence[int]) -> dict[str, float]:
+def score_text(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> Scored:
+    """The same for a text. UserError for one of a single token, before any work."""
+    shift(ids)
+    return score((runs or decoder.run)(ids))
+
+
+def mask_losses(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> dict[str, float]:
     """The loss on the true next tokens under each mask, every layer alike: causal, none and wrong_way."""
     _, targets = shift(ids)
-    runs = {direction: decoder.run(ids, rule=MaskRule(direction)) for direction in DIRECTIONS}
-    return {direction: float(losses(run.logits[:-1], targets).mean()) for direction, run in runs.items()}
+    found = {direction: (runs or decoder.run)(ids, rule=MaskRule(direction), exact=False) for direction in DIRECTIONS}
+    return {direction: float(surprisal(run.logits[:-1], targets).mean()) for direction, run in found.items()}
 
 
-def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
+def padding(decoder: Decoder, ids: Sequence[int], most: int = 24, *, runs: Runs | None = None) -> Padding:
     """The mean loss of a row with 0 … `most` end-of-text tokens after it, counted and ignored.
 
     One pass serves all: no position reads the padding to its right.
     """
     shift(ids)
     pad = decoder.tokenizer.end_of_text
-    most = min(most, decoder.shape.context - len(ids))
-    row = [*ids, *[pad] * most]
-    run = decoder.run(row)
-    counted = losses(run.logits[:-1], row[1:])  # [T-1+most]
+    row = padded(decoder, ids, most)
+    most = len(row) - len(ids)
+    run = (runs or decoder.run)(row, exact=False)
+    counted = surprisal(run.logits[:-1], row[1:])  # [T-1+most]
     labels = [*ids[1:], *[IGNORE] * most]
-    ignored = losses(run.logits[:-1], labels)  # [T-1+most]
+    ignored = surprisal(run.logits[:-1], labels)  # [T-1+most]
     real = len(ids) - 1
     return Padding(
         pad=pad,
         counted=[float(counted[: real + n].mean()) for n in range(most + 1)],
         ignored=[float(ignored[: real + n].sum() / real) for n in range(most + 1)],
     )
+
+
+def padded(decoder: Decoder, ids: Sequence[int], most: int = 24) -> list[int]:
+    """The ids and as much padding after them as there is room for."""
+    most = min(most, decoder.shape.context - len(ids))
+    return [*ids, *[decoder.tokenizer.end_of_text] * most]
 
 
 def exposure(decoder: Decoder, ids: Sequence[int], fed: Sequence[int] = FED_BACK) -> Exposure:
@@ -187,7 +188,7 @@ def exposure(decoder: Decoder, ids: Sequence[int], fed: Sequence[int] = FED_BACK
     rows = [ids[: begin - k] + text + ids[begin:] for k, text in zip(counts, own, strict=True)]
     results = []
     for k, text, run in zip(counts, own, decoder.batch(rows), strict=True):
-        loss = float(losses(run.logits[begin - 1 : -1], ids[begin:]).mean())
+        loss = float(surprisal(run.logits[begin - 1 : -1], ids[begin:]).mean())
         results.append(Fed(k, text, ids[begin - k : begin], loss))
     return Exposure(ids[begin:], results)
 

@@ -12,6 +12,7 @@ from transformers import DynamicCache
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Run, Runs
 from gptviz.lab.looking import family
 from gptviz.lab.writing.cache_work import TOLERANCE, bytes_per_token
 
@@ -45,18 +46,33 @@ class Kept:
         return max(self.alone, self.edited) <= self.tolerance
 
 
-def kept_rows(decoder: Decoder, ids: Sequence[int], keep: int, layer: int = 5) -> Kept:
+def kept_rows(
+    decoder: Decoder,
+    ids: Sequence[int],
+    keep: int,
+    layer: int = 5,
+    *,
+    other: Sequence[int] | None = None,
+    runs: Runs | None = None,
+) -> Kept:
     """Compute K and V of the first `keep` tokens in one layer three times, and compare.
 
-    A model with fewer layers shows its last. UserError for a prefix that is not shorter than the text.
+    `other` is a text of equal length that begins with the same `keep` tokens; without it each later token becomes the
+    next of the vocabulary. A model with fewer layers shows its last. UserError for a prefix that is not shorter than
+    the text.
     """
     ids = decoder.check_ids(ids)
     if not 1 <= keep < len(ids):
         raise UserError(f"keep is {keep}; it must be from 1 to {len(ids) - 1}, one less than the text has tokens.")
-    layer = min(layer, decoder.shape.layers - 1)
-    other = [(i + 1) % decoder.shape.vocabulary for i in ids[keep:]]
-    texts = {"whole": ids, "alone": ids[:keep], "edited": [*ids[:keep], *other]}
-    rows = {name: rows_of(decoder, text, layer)[:, :, :keep] for name, text in texts.items()}  # [2, h_kv, keep, d_k]
+    layer = shown_layer(decoder, layer)
+    if other is None:
+        other = [*ids[:keep], *((i + 1) % decoder.shape.vocabulary for i in ids[keep:])]
+    texts = {"whole": ids, "alone": ids[:keep], "edited": list(other)}
+    runs = runs or decoder.run
+    found = {  # only the two of equal length can be compared exactly
+        name: runs(text, inputs=[layer], last_only=True, exact=name != "alone") for name, text in texts.items()
+    }
+    rows = {name: given_rows(run, layer)[:, :, :keep] for name, run in found.items()}  # [2, h_kv, keep, d_k]
     return Kept(
         layer=layer,
         keep=keep,
@@ -66,6 +82,17 @@ def kept_rows(decoder: Decoder, ids: Sequence[int], keep: int, layer: int = 5) -
         numbers=rows["whole"].numel(),
         sample={name: r[0, 0, -1, :6].tolist() for name, r in rows.items()},
     )
+
+
+def shown_layer(decoder: Decoder, layer: int = 5) -> int:
+    """The layer whose rows are shown: the one asked for, or the last there is."""
+    return min(layer, decoder.shape.layers - 1)
+
+
+def given_rows(run: Run, layer: int) -> Tensor:
+    """K and V that one layer's attention was given, [2, h_kv, T, d_k], float32 on the CPU: what a cache would keep."""
+    given = run.inputs[layer]
+    return torch.stack([given.key, given.value]).float().cpu()
 
 
 def rows_of(decoder: Decoder, ids: Sequence[int], layer: int) -> Tensor:

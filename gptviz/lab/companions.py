@@ -1,0 +1,18 @@
+"""The other forms in which pages show a prompt; a batch of them costs little more than one of them alone."""
+
+from __future__ import annotations
+
+from gptviz.decoder.attention import CAUSAL, MaskRule
+from gptviz.decoder.decoder import Decoder
+from gptviz.lab.masking.prefix import usual_keep
+from gptviz.lab.teaching.teacher_forcing import padded
+
+
+def companions(decoder: Decoder, ids: list[int]) -> list[tuple[list[int], MaskRule]]:
+    """Without a mask, under one that points the wrong way, with padding after it, and its first part alone."""
+    return [
+        (ids, MaskRule("none")),
+        (ids, MaskRule("wrong_way")),
+        (padded(decoder, ids), CAUSAL),
+        (ids[: usual_keep(len(ids))], CAUSAL),
+    ]

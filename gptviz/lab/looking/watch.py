@@ -1,0 +1,27 @@
+"""Every layer's attention in turn, from a run that is kept where that is small, else while a pass goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gptviz.decoder.attention import CAUSAL, MaskRule, Observer
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.run import Runs
+
+KEEP_BYTES = 96 * 2**20  # below this, every layer's scores and weights are kept for whoever looks next
+
+
+def watch(
+    decoder: Decoder, ids: Sequence[int], look: Observer, *, rule: MaskRule = CAUSAL, runs: Runs | None = None
+) -> None:
+    """Call look(layer, scores, weights), [h, T, T] each, for every layer of one pass over the ids.
+
+    At most two layers' matrices are in memory at once when the text is long.
+    """
+    shape = decoder.shape
+    if 2 * 4 * shape.layers * shape.heads * len(ids) ** 2 > KEEP_BYTES:
+        decoder.run(ids, rule=rule, observe=look, last_only=True)
+        return
+    run = (runs or decoder.run)(ids, rule=rule, capture=range(shape.layers), last_only=True)
+    for layer, seen in sorted(run.attention.items()):
+        look(layer, seen.scores, seen.weights)
