@@ -21,7 +21,7 @@ from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.probe import final_norm, find_layers, verify
-from gptviz.decoder.run import LayerAttention, Run, Step
+from gptviz.decoder.run import LayerAttention, Run, Step, Underway
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 
@@ -182,7 +182,7 @@ class Decoder:
         steps = self.stream_in_pieces(
             ids, choose, max_new_tokens=max_new_tokens, use_cache=use_cache, keep_logits=keep_logits
         )
-        yield from (step for step in steps if step is not None)
+        yield from (step for step in steps if isinstance(step, Step))
 
     def stream_in_pieces(
         self,
@@ -193,8 +193,8 @@ class Decoder:
         use_cache: bool = True,
         keep_logits: bool = True,
         every: float = math.inf,
-    ) -> Iterator[Step | None]:
-        """`stream` for a caller who may want to stop within a step: None about every `every` seconds of one."""
+    ) -> Iterator[Step | Underway]:
+        """`stream` for a caller who may want to stop within a step: Underway about every `every` seconds of one."""
         text = self.check_ids(ids)
         room = min(max_new_tokens, self.shape.context - len(text))
         cache = GrowingCache() if use_cache else None
@@ -202,14 +202,15 @@ class Decoder:
         written = self.written
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
-            for logits in self._pieces(written, fresh, cache):
-                if logits is None and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
+            for done in self._pieces(written, fresh, cache):
+                if isinstance(done, int) and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
                     if every < math.inf:
-                        yield None
+                        yield Underway(index, done)
                     self._pause()
                     begin = time.perf_counter()
-            assert logits is not None
+            assert isinstance(done, Tensor)
+            logits = done
             chosen = int(choose(logits))
             seconds = spent + time.perf_counter() - begin
             yield Step(index, chosen, logits if keep_logits else None, len(fresh), seconds, cache_bytes(cache))
@@ -233,14 +234,14 @@ class Decoder:
     @torch.inference_mode()
     def _pieces(
         self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None
-    ) -> Iterator[Tensor | None]:
-        """None while the forward runs, then the logits [V], float32 on the CPU."""
+    ) -> Iterator[Tensor | int]:
+        """How many blocks are done while the forward runs, then the logits [V], float32 on the CPU."""
         if written is None:
             yield self.step(fresh, cache)
             return
         self.passes += 1
         for found in written.pieces(torch.tensor(list(fresh), device=self.device), cache):
-            yield None if found is None else found.float().cpu()
+            yield found if isinstance(found, int) else found.float().cpu()
 
     @torch.inference_mode()
     def step(self, fresh: Sequence[int], cache: DynamicCache | None) -> Tensor:

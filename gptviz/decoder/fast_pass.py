@@ -59,18 +59,18 @@ class Written(ABC):
         """The logits [V] after ids [T], which follow what the cache holds; several only where it holds nothing."""
         for found in self.pieces(ids, cache):
             logits = found
-        assert logits is not None
+        assert isinstance(logits, Tensor)
         return logits
 
-    def pieces(self, ids: Tensor, cache: GrowingCache | None = None) -> Iterator[Tensor | None]:
-        """The same in pieces: None after each block, where a caller may stop, and the logits at the end."""
+    def pieces(self, ids: Tensor, cache: GrowingCache | None = None) -> Iterator[Tensor | int]:
+        """The same in pieces: how many blocks are done, where a caller may stop, and the logits at the end."""
         past = cache.get_seq_length() if cache is not None else 0
         if past and len(ids) > 1:
             raise ValueError("A chunk that continues a cache needs a mask; the library's forward has it.")
         x, turn = self.begin(ids, past)  # [T, d]
         for layer in range(self.layers):
             x = self.block(layer, x, turn, cache, layer == self.layers - 1)  # [T, d], at the end [1, d]
-            yield None
+            yield layer + 1
         yield self.head(self.final(x))[0]
 
     @abstractmethod

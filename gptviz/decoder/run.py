@@ -66,6 +66,14 @@ class Runs(Protocol):
 
 
 @dataclass(frozen=True)
+class Underway:
+    """A step of writing that is not done yet: how many blocks of its forward pass are."""
+
+    index: int
+    blocks: int
+
+
+@dataclass(frozen=True)
 class Step:
     """One generated token: its id, the logits [V] it was chosen from, and what the step cost."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -105,8 +104,8 @@ def endpoints(service: Service) -> None:
         decoder, ids = service.encode(text, model)
         race = Race(decoder, ids, integer("new_tokens", new_tokens))
         yield race.as_json()
-        for _ in paced(service.stream(iter(race)), EVERY):
-            yield race.as_json()
+        for state in service.stream(iter(race), every=EVERY):
+            yield state.as_json()
 
     def memory(
         name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
@@ -120,25 +119,6 @@ def endpoints(service: Service) -> None:
 
 
 # The race
-
-
-def paced(items: Iterator[Any], every: float) -> Iterator[None]:
-    """Run an iterator to its end with a pause every so many seconds, where a caller who has left is noticed.
-
-    The last pause comes after the end. A message for each step of a small model would keep the browser busier than
-    the model.
-    """
-    due = time.monotonic() + every
-    try:
-        for _ in items:
-            if time.monotonic() >= due:
-                yield
-                due = time.monotonic() + every
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
-    yield
 
 
 def racing(service: Service, words: dict[str, str]) -> Any:
@@ -156,9 +136,9 @@ def racing(service: Service, words: dict[str, str]) -> Any:
             **ready(decoder, ids), "prompt": len(race.prompt), "new": race.room, "asked": race.new_tokens, "steps": [],
         }  # fmt: skip
         yield value, *quiet
-        for _ in paced(service.stream(iter(race)), FRAME):
+        for state in service.stream(iter(race), every=FRAME):
             sent: list[Any] = value["steps"]
-            value = {**value, "steps": sent + [row(decoder, step) for step in race.steps[len(sent) :]]}
+            value = {**value, "steps": sent + [row(decoder, step) for step in state.steps[len(sent) :]]}
             yield value, *quiet
         value = {**value, "done": True, "said": ending(words, race)}
         yield value, *(gr.Plot(figure, visible=True) for figure in bill(race)), gr.Markdown(visible=False)

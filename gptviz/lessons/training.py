@@ -14,11 +14,13 @@ from gptviz.lab.teaching import copying, teacher_forcing
 from gptviz.lab.writing import cache_memory
 from gptviz.lessons.page import Asked, Page, guess, heading, lines, prose, question, sentences, story
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "training", "Training"
 MEASURED_UNASKED = 160  # tokens; the mistakes take four passes
 LONGEST = 1_024  # tokens; logits of a longer text would fill a small machine's memory
+FRAME = 0.1  # seconds between two pictures of a training
 LIVE: dict[str, Any] = {"show_progress": "minimal", "api_visibility": "private"}
 
 
@@ -30,7 +32,7 @@ def build(service: Service, asked: gr.State) -> Page:
     strip = widget("lossstrip", label="The loss of every token")
     heading(*part(words, "mistakes"))
     mistakes = widget("mistakes", label="Mistakes in training")
-    _copier(words)
+    _copier(service, words)
     ending, own = _exposure(service, words, asked)
     heading(*part(words, "signal"))
     signal = widget("signal", label="Encoder and decoder")
@@ -68,25 +70,19 @@ def endpoints(service: Service) -> None:
     """None of its own: the strip's numbers are those of /surprisal, which the next-token page offers."""
 
 
-def _copier(words: dict[str, str]) -> None:
-    """The race of the copier against the honest model: needs no decoder, only this process."""
+def _copier(service: Service, words: dict[str, str]) -> None:
+    """The race of the copier against the honest model, which are models of their own."""
     heading(*part(words, "copier"))
     ask = widget("predict", label="Guess before you look", value=_copier_guess(words))
     go = gr.Button(words["copier_button"], variant="primary", elem_classes="gv-inline")
     race = widget("copier", label="A copier and an honest model")
 
     def train() -> Iterator[dict[Any, Any]]:
-        value: dict[str, Any] = {"steps": [], "shifted": [], "unshifted": [], "floor": copying.FLOOR}
-        value["vocabulary"] = copying.VOCABULARY
-        for both in copying.race():
-            value["steps"].append(both.step)
-            value["shifted"].append(round(both.shifted, 4))
-            value["unshifted"].append(round(both.unshifted, 4))
-            if both.step % 10 == 0 and both.step < copying.STEPS:
-                yield {race: {**value}}
-        numbers = {"shifted": f"{both.shifted:.2f}", "unshifted": f"{both.unshifted:.3f}"}
+        for state in service.train(copying.race(), every=FRAME):
+            yield {race: as_json(state, digits=4)}
+        numbers = {"shifted": f"{state.shifted[-1]:.2f}", "unshifted": f"{state.unshifted[-1]:.3f}"}
         text = words["copier_answer"].format(steps=copying.STEPS, floor=f"{copying.FLOOR:.2f}", **numbers)
-        yield {race: value, ask: {**_copier_guess(words), "answer": {"index": 2, "text": text}}}
+        yield {ask: {**_copier_guess(words), "answer": {"index": 2, "text": text}}}
 
     go.click(sentences(train), None, [race, ask], concurrency_limit=1, concurrency_id="training-copier", **LIVE)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from gptviz.lab.teaching import twins
 from gptviz.lab.teaching.grammar import AGREES, CHOICES, FRAME, WORDS
 from gptviz.lessons.page import Page, api, guess, integer, lines, prose, question, sentences, story
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "twins", "Twins"
@@ -56,8 +56,9 @@ def build(service: Service, asked: gr.State) -> Page:
 
     def run(variant: str, data: str, seed: float | None) -> Iterator[dict[Any, Any]]:
         number = integer("seed", 0 if seed is None else seed)
-        for curves, value in paced(twins.train(seed=number, variant=variant, data=data)):
-            yield {picture: _live_view(value, curves)}
+        for state in training(service, seed=number, variant=variant, data=data):
+            value = as_json(state)
+            yield {picture: _live_view(value, as_json(state.curves, digits=4))}
         yield {losses: asking("loss", value), writing: asking("write", value), **_busy(False)}
 
     def _busy(now: bool) -> dict[Any, Any]:
@@ -99,24 +100,15 @@ def endpoints(service: Service) -> None:
         `steps` 0 means the lesson's own. `model` is checked and otherwise unused: the twins are models of their own.
         """
         service.decoder(model)
-        run = twins.train(integer("steps", steps), integer("seed", seed), variant, data)
-        for _, value in paced(run):
-            yield value
+        asked = {"steps": integer("steps", steps), "seed": integer("seed", seed), "variant": variant, "data": data}
+        yield from map(as_json, training(service, **asked))
 
     api(train_twins, "twins", limit=AT_ONCE)
 
 
-def paced(run: Iterator[dict[str, Any]]) -> Iterator[tuple[dict[str, list[float]], dict[str, Any]]]:
-    """A run's values a few times a second and its last one, each with the losses of both twins so far."""
-    curves: dict[str, list[float]] = {"causal": [], "twin": []}
-    due = 0.0
-    for value in run:
-        if not value["done"]:
-            for name, losses in curves.items():
-                losses.append(round(value[name]["loss"], 4))
-        if value["done"] or time.monotonic() >= due:
-            yield curves, value
-            due = time.monotonic() + EVERY
+def training(service: Service, **asked: Any) -> Iterator[twins.Training]:
+    """A run under the service's limits: its states a few times a second, and the last one."""
+    return service.train(twins.train(**asked, pause=service.worker.breathe), every=EVERY)
 
 
 @functools.cache

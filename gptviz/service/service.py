@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ T = TypeVar("T")
 MAX_CHARACTERS = 40_000  # refused before tokenizing; far above what any context here can hold
 MAX_PANEL_TOKENS = 2_048  # T x T matrices of every head: above this a laptop's memory is the limit, not the model
 CACHE_BYTES = 512 * 2**20
+TRAININGS = 2  # at once: each takes its turns on the one worker
 
 
 class Service:
@@ -32,6 +34,7 @@ class Service:
         self._cache = Cache(CACHE_BYTES)
         self._runs = RunCache(self.worker, self._cache)
         self._models = Models()
+        self._training = threading.BoundedSemaphore(TRAININGS)
         self._loader = Loader(options or Options(), self.add)
 
     # Models
@@ -134,9 +137,14 @@ class Service:
 
         return self._cache.get(key, lambda: self.worker.run(make), nbytes, may_wait=not self.worker.is_here)
 
-    def stream(self, items: Iterator[T]) -> Iterator[T]:
-        """A generator's items, each made on the worker, other requests in between."""
-        return self.worker.each(items)
+    def stream(self, items: Iterator[T], *, every: float = 0.0) -> Iterator[T]:
+        """A generator's states, each made on the worker, other requests in between (see `Worker.each`)."""
+        return self.worker.each(items, every)
+
+    def train(self, states: Iterator[T], *, every: float = 0.0) -> Iterator[T]:
+        """The same for a training; only TRAININGS of them run at once, and a closed one makes room for the next."""
+        with self._training:
+            yield from self.worker.each(states, every)
 
     # Attention
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
+
+import torch
 
 T = TypeVar("T")
 _END = object()
@@ -56,7 +59,9 @@ class Worker:
     def _do(self, work: Callable[[], Any], future: Future[Any]) -> None:
         self._depth += 1
         try:
-            result = work()
+            # A job that runs in the middle of another must not be run in that one's inference mode: it may train.
+            with torch.inference_mode(False), torch.enable_grad():
+                result = work()
         except BaseException as error:  # noqa: BLE001 - whatever it is, the one who waits must hear of it
             future.set_exception(error)
         else:
@@ -64,14 +69,22 @@ class Worker:
         finally:
             self._depth -= 1
 
-    def each(self, items: Iterator[T]) -> Iterator[T]:
-        """The items of a generator, each made on the worker, so that other requests run between two of them.
+    def each(self, items: Iterator[T], every: float = 0.0) -> Iterator[T]:
+        """The states of a generator, each made on the worker, so that other requests run between two of them.
 
-        When the caller stops listening the generator is closed, and the worker is free at once.
+        At most one in `every` seconds is passed on, and always the first and the last: a message for each step of a
+        small model would keep a browser busier than the model. When the caller stops listening the generator is
+        closed, and the worker is free at once.
         """
+        due, held = 0.0, _END
         try:
             while (item := self.run(lambda: next(items, _END))) is not _END:
-                yield item  # type: ignore[misc]
+                held = item
+                if time.monotonic() >= due:
+                    yield item  # type: ignore[misc]
+                    due, held = time.monotonic() + every, _END
+            if held is not _END:
+                yield held  # type: ignore[misc]
         finally:
             close = getattr(items, "close", None)
             if close is not None:

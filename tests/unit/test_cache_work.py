@@ -18,6 +18,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from gptviz.decoder.cache import GrowingLayer
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Underway
 from gptviz.lab.writing.cache_work import MAX_NEW_TOKENS, Meter, Race, Work, positions
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
@@ -224,8 +225,8 @@ def test_a_long_step_can_be_stopped_in_the_middle(tiny_gpt2, monkeypatch):
     monkeypatch.setattr("gptviz.lab.writing.cache_work.PAUSE_S", 0.0)
     race = Race(tiny_gpt2, IDS, 4)
     between: list[int] = [0]
-    for step in race:
-        if step is None:
+    for state in race:
+        if len(state.steps) == len(between) - 1:
             between[-1] += 1
         else:
             between.append(0)
@@ -239,7 +240,7 @@ def test_a_long_step_can_be_stopped_in_the_middle(tiny_gpt2, monkeypatch):
 def test_the_clock_stands_still_between_the_pieces(tiny_gpt2):
     total = 0.0
     for step in tiny_gpt2.stream_in_pieces(IDS, lambda logits: 5, max_new_tokens=2, every=0.0):
-        if step is None:
+        if isinstance(step, Underway):
             time.sleep(0.05)
         else:
             total += step.seconds

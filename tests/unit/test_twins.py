@@ -13,6 +13,7 @@ from gptviz.decoder.errors import UserError
 from gptviz.lab.teaching import twins
 from gptviz.lab.teaching.grammar import DATA, FLOOR, LENGTH, WORDS, verdict
 from gptviz.lab.teaching.twins import RECIPE, next_token_losses, pair, train
+from gptviz.service.wire import as_json
 
 RECORDING = Path(__file__).parents[2] / "assets" / "twins.json"
 
@@ -24,9 +25,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(twins, name, count)
 
 
+def values(**asked: Any) -> list[dict[str, Any]]:
+    """Every state of a run, as /twins gives it."""
+    return [as_json(state) for state in train(**asked)]
+
+
 def last(**asked: Any) -> dict[str, Any]:
-    *_, value = train(**asked)
-    return value
+    return values(**asked)[-1]
 
 
 def check_causal(end: dict[str, Any]) -> None:
@@ -69,13 +74,13 @@ def test_nothing_can_be_learned_from_random_tokens() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_what_a_run_hands_out() -> None:
-    values = list(train(steps=3, seed=7, variant="open"))
-    assert [value["step"] for value in values] == [1, 2, 3, 3]
-    assert [value["done"] for value in values] == [False, False, False, True]
-    end = values[-1]
+    states = values(steps=3, seed=7, variant="open")
+    assert [value["step"] for value in states] == [1, 2, 3, 3]
+    assert [value["done"] for value in states] == [False, False, False, True]
+    end = states[-1]
     json.dumps(end, allow_nan=False)
     for name in ("causal", "twin"):
-        assert end[name]["losses"] == pytest.approx([value[name]["loss"] for value in values[:3]], abs=1e-5)
+        assert end[name]["losses"] == pytest.approx([value[name]["loss"] for value in states[:3]], abs=1e-5)
         written = [line.split() for line in end[name]["text"].split("\n")]
         assert [verdict(words) for words in written] == end[name]["right"]
         assert all(len(words) == LENGTH for words in written)
@@ -86,7 +91,7 @@ def test_what_a_run_hands_out() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_run_follows_its_seed() -> None:
-    runs = [[value["twin"]["loss"] for value in train(steps=4, seed=seed)][:4] for seed in (3, 3, 4)]
+    runs = [[value["twin"]["loss"] for value in values(steps=4, seed=seed)][:4] for seed in (3, 3, 4)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
 
@@ -211,7 +216,7 @@ def test_the_recording_comes_from_this_code() -> None:
                 assert (run[name]["valid"] > 0.9) is (name == "causal")
         again = train(seed=run["seed"], variant=run["variant"], data=run["data"])
         for step in range(5):
-            value = next(again)
+            value = as_json(next(again))
             for name in ("causal", "twin"):
                 assert value[name]["loss"] == pytest.approx(run[name]["losses"][step], abs=0.01)
 
@@ -220,9 +225,12 @@ def test_the_recording_comes_from_this_code() -> None:
 def test_the_recorder_keeps_the_runs_and_how_they_were_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twins, "RECORDED", (("wrong_way", "random"),))
     monkeypatch.setattr(twins, "train", lambda **asked: train(steps=2, **asked))
+    threads: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)  # more than one would slow all tests that follow
     file = tmp_path / "runs.json"
     twins.main(["--record", str(file), "--seed", "5", "--threads", "2"])
     recording = json.loads(file.read_text(encoding="utf-8"))
+    assert threads == [2]
     assert recording["command"].endswith("runs.json --seed 5")
     assert recording["versions"]["torch"] == torch.__version__
     (run,) = recording["runs"]

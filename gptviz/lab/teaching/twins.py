@@ -10,8 +10,8 @@ import copy
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import cos, pi
 from pathlib import Path
@@ -126,57 +126,108 @@ def initialise(model: LongGPT, generator: torch.Generator) -> None:
             nn.init.zeros_(p)
 
 
-def train(
-    steps: int = 0, seed: int = 0, variant: str = "open", data: str = "sentences", recipe: Recipe = RECIPE
-) -> Iterator[dict[str, Any]]:
-    """Train both twins, yielding after each step; the last value says how they ended and what they write.
+@dataclass(frozen=True)
+class Underway:
+    """Where a twin stands: the loss of the step's batch, in nats per token."""
 
-    `steps` 0 means the recipe's own. Every value has floor, steps and, under causal and twin, the loss in nats per
-    token (of the step's batch; in the last value, over fresh sequences, with its standard error). Nothing runs on
-    when the generator is closed. UserError, before any work, for a value out of range.
+    loss: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How a trained twin stands: loss on fresh sequences, loss without a future to read, and what it writes."""
+
+    loss: float
+    error: float  # standard error of the loss
+    writing_loss: float
+    valid: float | None  # share of the sentences that the grammar accepts; None for a language without one
+    written: int
+    text: str
+    right: list[list[bool]] | None  # word by word
+    losses: list[float]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Both twins after a step; in the last state they have been judged. Losses are in nats per token."""
+
+    done: bool
+    step: int
+    floor: float
+    steps: int
+    seed: int
+    variant: str
+    data: str
+    causal: Underway | Judged
+    twin: Underway | Judged
+    seconds: float
+    _curves: dict[str, list[float]]  # every loss so far, of "causal" and "twin"
+
+    @property
+    def curves(self) -> dict[str, list[float]]:
+        """Every loss so far, of "causal" and "twin"; too long to be sent with each state."""
+        return self._curves
+
+
+def train(
+    steps: int = 0,
+    seed: int = 0,
+    variant: str = "open",
+    data: str = "sentences",
+    recipe: Recipe = RECIPE,
+    pause: Callable[[], None] = lambda: None,
+) -> Iterator[Training]:
+    """Train both twins, yielding after each step; the last state says how they ended and what they write.
+
+    `steps` 0 means the recipe's own; `pause` is called where others may have the processor. Nothing runs on when the
+    generator is closed. UserError, before any work, for a value out of range.
     """
     steps = _whole("steps", steps, 0, MAX_STEPS) or recipe.steps
     generator = torch.Generator().manual_seed(_whole("seed", seed, 0, MAX_SEED))
     _one_of("data", data, DATA)
     twins = pair(recipe, variant, generator)
     about = {"floor": DATA[data].floor, "steps": steps, "seed": int(seed), "variant": variant, "data": data}
-    return _run(twins, DATA[data], generator, about)
+    return _run(twins, DATA[data], generator, about, pause)
 
 
 def _run(
-    twins: tuple[Twin, Twin], data: Data, generator: torch.Generator, about: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
+    twins: tuple[Twin, Twin], data: Data, generator: torch.Generator, about: dict[str, Any], pause: Callable[[], None]
+) -> Iterator[Training]:
     start, steps = time.perf_counter(), about["steps"]
     causal, other = twins
+    about["_curves"] = {"causal": causal.losses, "twin": other.losses}
     for step in range(steps):
         ids = data.draw(causal.recipe.batch, generator)  # [B, T+1], the same for both
         for twin in twins:
             twin.step(ids, twin.recipe.rate_at(step, steps))
-        losses = {"causal": {"loss": causal.losses[-1]}, "twin": {"loss": other.losses[-1]}}
-        yield {"done": False, "step": step + 1, **about, **losses, "seconds": time.perf_counter() - start}
-    ends = {"causal": judge(causal, data, about["seed"]), "twin": judge(other, data, about["seed"])}
-    yield {"done": True, "step": steps, **about, **ends, "seconds": time.perf_counter() - start}
+        now = [Underway(twin.losses[-1]) for twin in twins]
+        yield Training(False, step + 1, causal=now[0], twin=now[1], seconds=time.perf_counter() - start, **about)
+    ends = [judge(twin, data, about["seed"], pause) for twin in twins]
+    yield Training(True, steps, causal=ends[0], twin=ends[1], seconds=time.perf_counter() - start, **about)
 
 
 @torch.no_grad()
-def judge(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
-    """How a trained twin stands: loss on fresh sequences, loss without a future to read, and what it writes."""
+def judge(twin: Twin, data: Data, seed: int, pause: Callable[[], None] = lambda: None) -> Judged:
+    """What a trained twin is worth, on sequences that were not in its training."""
     fresh = torch.Generator().manual_seed(seed + MAX_SEED + 1)  # no sequence of the training
     ids = data.draw(EVALUATED, fresh)
     each = twin.token_losses(ids).mean(dim=1)  # [EVALUATED]
+    pause()
     alone = next_token_losses(twin.model, ids[:PREFIXED])
+    pause()
     words = [[WORDS[i] for i in row] for row in write(twin.model, SAMPLES, fresh).tolist()]
+    pause()
     grammatical = data is DATA["sentences"]
-    return {
-        "loss": each.mean().item(),
-        "error": each.std().item() / EVALUATED**0.5,
-        "writing_loss": alone.mean().item(),
-        "valid": sum(map(accepts, words)) / SAMPLES if grammatical else None,
-        "written": SAMPLES,
-        "text": "\n".join(" ".join(sentence) for sentence in words[:SHOWN]),
-        "right": [verdict(sentence) for sentence in words[:SHOWN]] if grammatical else None,
-        "losses": [round(loss, 5) for loss in twin.losses],
-    }
+    return Judged(
+        loss=each.mean().item(),
+        error=each.std().item() / EVALUATED**0.5,
+        writing_loss=alone.mean().item(),
+        valid=sum(map(accepts, words)) / SAMPLES if grammatical else None,
+        written=SAMPLES,
+        text="\n".join(" ".join(sentence) for sentence in words[:SHOWN]),
+        right=[verdict(sentence) for sentence in words[:SHOWN]] if grammatical else None,
+        losses=[round(loss, 5) for loss in twin.losses],
+    )
 
 
 @torch.no_grad()
@@ -216,10 +267,11 @@ def record(seed: int = 0) -> dict[str, Any]:
     runs = []
     for variant, data in RECORDED:
         begun = time.process_time()
-        for value in train(seed=seed, variant=variant, data=data):
-            if value["done"] or value["step"] % 100 == 0:
-                print(variant, data, value["step"], f"{value['causal']['loss']:.4f} {value['twin']['loss']:.4f}")
-        runs.append({**value, "processor_seconds": time.process_time() - begun})
+        for state in train(seed=seed, variant=variant, data=data):
+            if state.done or state.step % 100 == 0:
+                print(variant, data, state.step, f"{state.causal.loss:.4f} {state.twin.loss:.4f}")
+        end = {name: value for name, value in asdict(state).items() if not name.startswith("_")}
+        runs.append({**end, "processor_seconds": time.process_time() - begun})
     versions = {"python": platform.python_version(), "torch": torch.__version__}
     machine = f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"
     return {"recorded": datetime.now(UTC).date().isoformat(), "versions": versions, "machine": machine, "runs": runs}

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gptviz.decoder.decoder import Decoder, Step
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Step, Underway
 
 MAX_NEW_TOKENS = 512  # the lane without a cache is quadratic
 PAUSE_S = 0.2
@@ -133,10 +134,11 @@ class RaceStep:
 class Race:
     """One prompt continued greedily in two lanes at once; iterate to run it.
 
-    It yields each RaceStep, and None after the first lane of a step and whenever PAUSE_S went into one lane, so that
-    a caller can stop in between. Both lanes read the same text, the lane without a cache being the reference, so
-    that the logits stay comparable where a rounding difference turns a choice. The race runs on past an end-of-text
-    token, since it compares N against N. UserError for a bad number of tokens, or a prompt that fills the context.
+    It yields itself as far as it is: after each step, after the first lane of one, and whenever PAUSE_S went into one
+    lane, so that a caller can stop in between. Both lanes read the same text, the lane without a cache being the
+    reference, so that the logits stay comparable where a rounding difference turns a choice. The race runs on past an
+    end-of-text token, since it compares N against N. UserError for a bad number of tokens, or a prompt that fills the
+    context.
     """
 
     decoder: Decoder
@@ -166,7 +168,7 @@ class Race:
         """Why it ends: "length", or "context" where no position is left for another token."""
         return "length" if self.room == self.new_tokens else "context"
 
-    def __iter__(self) -> Iterator[RaceStep | None]:
+    def __iter__(self) -> Iterator[Race]:
         written: list[int] = []  # by the reference
         wished: list[int] = []  # by the cached lane
 
@@ -181,14 +183,15 @@ class Race:
         stream = partial(self.decoder.stream_in_pieces, self.prompt, max_new_tokens=self.room, every=PAUSE_S)
         fast = stream(follow)
         for uncached in stream(reference, use_cache=False):
-            yield None
-            if uncached is None:
+            yield self
+            if isinstance(uncached, Underway):
                 continue
-            while (cached := next(fast)) is None:
-                yield None
-            yield self._record(uncached, cached, wished[-1])
+            while isinstance(cached := next(fast), Underway):
+                yield self
+            self._record(uncached, cached, wished[-1])
+            yield self
 
-    def _record(self, uncached: Step, cached: Step, wish: int) -> RaceStep:
+    def _record(self, uncached: Step, cached: Step, wish: int) -> None:
         assert uncached.logits is not None
         assert cached.logits is not None
         held = len(self.prompt) + uncached.index  # positions whose K and V are kept after this step
@@ -205,7 +208,6 @@ class Race:
             done: Lane = getattr(step, lane)
             self.total[lane] += done.work
             self.seconds[lane] += done.seconds
-        return step
 
     @property
     def max_delta(self) -> float:
