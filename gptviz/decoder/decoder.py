@@ -19,7 +19,7 @@ from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, cache_bytes
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.fast_pass import Written, find
+from gptviz.decoder.fast_pass import FastPass, find
 from gptviz.decoder.probe import final_norm, find_layers, verify
 from gptviz.decoder.run import LayerAttention, Run, Step, Underway
 from gptviz.decoder.shape import shape_of, within
@@ -51,7 +51,7 @@ class Decoder:
             layer.register_forward_hook(_keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
         self._plain_head = self._head_is_plain()
-        self._written: Written | None = None
+        self._fast: FastPass | None = None
         self._sought = False
         self._lock = threading.Lock()
 
@@ -199,10 +199,10 @@ class Decoder:
         room = min(max_new_tokens, self.shape.context - len(text))
         cache = GrowingCache() if use_cache else None
         fresh = text
-        written = self.written
+        fast = self.fast
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
-            for done in self._pieces(written, fresh, cache):
+            for done in self._pieces(fast, fresh, cache):
                 if isinstance(done, int) and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
                     if every < math.inf:
@@ -218,7 +218,7 @@ class Decoder:
             fresh = [chosen] if use_cache else text
 
     @property
-    def written(self) -> Written | None:
+    def fast(self) -> FastPass | None:
         """The family's forward written out for speed, made and compared with the library at the first call.
 
         None where there is none, and for whoever asks meanwhile, perhaps from `between_layers`: the library's forward
@@ -226,21 +226,21 @@ class Decoder:
         """
         if not self._sought and self._lock.acquire(blocking=False):
             try:
-                self._written, self._sought = find(self.model), True
+                self._fast, self._sought = find(self.model), True
             finally:
                 self._lock.release()
-        return self._written
+        return self._fast
 
     @torch.inference_mode()
     def _pieces(
-        self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None
+        self, fast: FastPass | None, fresh: Sequence[int], cache: GrowingCache | None
     ) -> Iterator[Tensor | int]:
         """How many blocks are done while the forward runs, then the logits [V], float32 on the CPU."""
-        if written is None:
+        if fast is None:
             yield self.step(fresh, cache)
             return
         self.passes += 1
-        for found in written.pieces(torch.tensor(list(fresh), device=self.device), cache):
+        for found in fast.pieces(torch.tensor(list(fresh), device=self.device), cache):
             yield found if isinstance(found, int) else found.float().cpu()
 
     @torch.inference_mode()

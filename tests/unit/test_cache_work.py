@@ -68,7 +68,7 @@ def smallest() -> Decoder:
 @given(prompt=st.integers(1, 31), new=st.integers(1, 31))
 def test_counts_are_exact_for_every_prompt_and_length(smallest, prompt, new):
     new = min(new, 32 - prompt)
-    assert smallest.written is not None  # made and checked before the count
+    assert smallest.fast is not None  # made and checked before the count
     with Counted(smallest) as counted:
         race = run(smallest, [i % 50 for i in range(prompt)], new)
     slow, fast = sum(counted.seen[0::2]), sum(counted.seen[1::2])  # the lanes take turns
@@ -180,7 +180,7 @@ def test_a_difference_is_reported_not_hidden(tiny_gpt2, monkeypatch):
             values[:, :, :-1].mul_(-3.0)
         return keys, values
 
-    assert tiny_gpt2.written is not None
+    assert tiny_gpt2.fast is not None
     monkeypatch.setattr(GrowingLayer, "update", spoil)
     race = run(tiny_gpt2, IDS[:6], 12)
     answer = race.as_json()

@@ -42,11 +42,10 @@ def test_a_bad_text_gets_one_sentence(service, text, says):
     assert str(refusal.value).endswith(".")
 
 
-def test_thirty_megabytes_are_refused_before_they_are_tokenized(service):
-    begin = time.perf_counter()
+def test_thirty_megabytes_are_refused_before_they_are_tokenized(service, monkeypatch):
+    monkeypatch.setattr(service.decoder().tokenizer, "encode", lambda *_: pytest.fail("tokenized"))
     with pytest.raises(UserError, match="characters"):
         service.encode("a" * 30_000_000)
-    assert time.perf_counter() - begin < 0.5  # a bound far from both: tokenizing takes half a minute
 
 
 def test_end_of_text_typed_by_hand_is_plain_text(service):
