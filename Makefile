@@ -8,6 +8,7 @@ PY := .venv/bin/python
 help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
 	@echo "make test      lint, types, import rules and all tests; ARGS goes to pytest, as in  make test ARGS='-k mask'"
+	@echo "               tests marked slow are left out; make test ARGS='-m \"slow or not slow\"' runs all"
 	@echo "make check     the same without the tests"
 	@echo "make format    let ruff format and mend"
 	@echo "make clean     remove .venv and the caches"
@@ -23,7 +24,7 @@ check: .venv/.dev
 	.venv/bin/lint-imports --no-logo
 
 test: check
-	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -m "not slow" $(ARGS)
 
 format: .venv/.dev
 	$(PY) -m ruff check --fix .

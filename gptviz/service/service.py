@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
@@ -49,6 +49,10 @@ class Service:
     def status(self) -> Status:
         """How loading stands."""
         return self._loader.status
+
+    @status.setter
+    def status(self, status: Status) -> None:
+        self._loader.status = status
 
     def add(self, decoder: Decoder, *, first: bool = True) -> None:
         """Make a decoder available, under a name of its own; `first` makes it the default."""
@@ -137,11 +141,11 @@ class Service:
 
         return self._cache.get(key, lambda: self.worker.run(make), nbytes, may_wait=not self.worker.is_here)
 
-    def stream(self, items: Iterator[T], *, every: float = 0.0) -> Iterator[T]:
+    def stream(self, items: Iterator[T], *, every: float = 0.0) -> Generator[T]:
         """A generator's states, each made on the worker, other requests in between (see `Worker.each`)."""
         return self.worker.each(items, every)
 
-    def train(self, states: Iterator[T], *, every: float = 0.0) -> Iterator[T]:
+    def train(self, states: Iterator[T], *, every: float = 0.0) -> Generator[T]:
         """The same for a training; only TRAININGS of them run at once, and a closed one makes room for the next."""
         with self._training:
             yield from self.worker.each(states, every)

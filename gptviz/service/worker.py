@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -69,7 +69,7 @@ class Worker:
         finally:
             self._depth -= 1
 
-    def each(self, items: Iterator[T], every: float = 0.0) -> Iterator[T]:
+    def each(self, items: Iterator[T], every: float = 0.0) -> Generator[T]:
         """The states of a generator, each made on the worker, so that other requests run between two of them.
 
         At most one in `every` seconds is passed on, and always the first and the last: a message for each step of a

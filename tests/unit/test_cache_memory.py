@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -15,6 +17,10 @@ IDS = [(37 * i + 11) % 50257 for i in range(20)]
 @pytest.fixture(params=["nano", "tiny_gpt2", "tiny_llama", "smollm2"])
 def decoder(request):
     return request.getfixturevalue(request.param)
+
+
+def _rows(layer: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    return layer.keys, layer.values
 
 
 def test_a_prefix_has_the_same_keys_and_values_whatever_follows(decoder):
@@ -122,7 +128,7 @@ def test_weights_and_cache_shapes_are_the_librarys(name):
         model(torch.zeros(1, 3, dtype=torch.long), cache=cache, use_cache=True)
     found = memory(name, 3, dtype="float32")
     assert found.weights == 4 * parameters
-    assert found.cache == sum(t.numel() * 4 for layer in cache.layers for t in (layer.keys, layer.values))
+    assert found.cache == sum(4 * t.numel() for layer in cache.layers for t in _rows(layer))
     assert found.source
 
 

@@ -20,7 +20,7 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_only_the_copier_gets_below_the_entropy_of_chance(seed):
     *_, end = copying.race(seed=seed)
     assert math.exp(copying.FLOOR) == pytest.approx(16)

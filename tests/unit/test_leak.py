@@ -36,7 +36,7 @@ def change(decoder, rule, position=7):
 
 
 def zeros(values: torch.Tensor) -> bool:
-    return torch.count_nonzero(values) == 0
+    return int(torch.count_nonzero(values)) == 0
 
 
 def test_with_the_mask_nothing_moves_left_of_the_edit(decoder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_an_error_reaches_all_who_wait_and_is_not_kept():
 def test_the_shelf_drops_the_oldest_and_stays_within_its_bytes():
     shelf, made = Shelf(100), []
     for key in [1, 2, 3, 1, 4]:
-        shelf.get(key, lambda key=key: made.append(key) or key, lambda _: 33)
+        shelf.get(key, partial(made.append, key), lambda _: 33)
     assert made == [1, 2, 3, 4]
     assert shelf.bytes <= 100
     shelf.get(1, lambda: made.append("again"), lambda _: 33)  # 1 was used last but one: still there

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 
@@ -14,6 +15,7 @@ from gptviz.decoder.errors import UserError
 from gptviz.decoder.run import Run, Runs
 from gptviz.lab.surprise import IGNORE, perplexity, surprisal
 
+T = TypeVar("T")
 FED_BACK = (0, 1, 2, 4, 8, 16)
 MASKED_RATE = 0.15  # BERT's share of masked tokens
 
@@ -87,7 +89,7 @@ class Signal:
     encoder_pairs: int
 
 
-def shift(ids: Sequence[int]) -> tuple[list[int], list[int]]:
+def shift(ids: Sequence[T]) -> tuple[list[T], list[T]]:
     """Teacher forcing: inputs are all tokens but the last, targets all but the first. UserError below two tokens."""
     if len(ids) < 2:
         raise UserError(f"The text has {len(ids)} token; at least 2 are needed for one scored prediction.")

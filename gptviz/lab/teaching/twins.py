@@ -10,7 +10,7 @@ import copy
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import cos, pi
@@ -176,7 +176,7 @@ def train(
     data: str = "sentences",
     recipe: Recipe = RECIPE,
     pause: Callable[[], None] = lambda: None,
-) -> Iterator[Training]:
+) -> Generator[Training]:
     """Train both twins, yielding after each step; the last state says how they ended and what they write.
 
     `steps` 0 means the recipe's own; `pause` is called where others may have the processor. Nothing runs on when the
@@ -192,7 +192,7 @@ def train(
 
 def _run(
     twins: tuple[Twin, Twin], data: Data, generator: torch.Generator, about: dict[str, Any], pause: Callable[[], None]
-) -> Iterator[Training]:
+) -> Generator[Training]:
     start, steps = time.perf_counter(), about["steps"]
     causal, other = twins
     about["_curves"] = {"causal": causal.losses, "twin": other.losses}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -168,7 +168,7 @@ class Race:
         """Why it ends: "length", or "context" where no position is left for another token."""
         return "length" if self.room == self.new_tokens else "context"
 
-    def __iter__(self) -> Iterator[Race]:
+    def __iter__(self) -> Generator[Race]:
         written: list[int] = []  # by the reference
         wished: list[int] = []  # by the cached lane
 
