@@ -32,6 +32,7 @@ from gptviz.lessons.page import (
 )
 from gptviz.service import Service
 from gptviz.service.models import device_name
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "kv_cache", "KV cache"
@@ -103,16 +104,16 @@ def endpoints(service: Service) -> None:
         """Write the same text without and with the cache; streams the work counted and measured so far."""
         decoder, ids = service.encode(text, model)
         race = Race(decoder, ids, integer("new_tokens", new_tokens))
-        yield race.as_json()
+        yield as_json(race.bill())
         for state in service.stream(iter(race), every=EVERY):
-            yield state.as_json()
+            yield as_json(state.bill())
 
     def memory(
         name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
     ) -> dict[str, Any]:
         """A public model's cache against its weights, in bytes. `model` is checked and otherwise unused."""
         service.decoder(model)
-        return cache_memory.memory(name, integer("context", context), integer("batch", batch), dtype).as_json()
+        return as_json(cache_memory.memory(name, integer("context", context), integer("batch", batch), dtype))
 
     api(kv_cache, "kv_cache", limit=AT_ONCE)
     api(memory, "cache_memory")
@@ -257,7 +258,7 @@ def kept_value(service: Service, decoder: Decoder, ids: list[int], words: dict[s
     service.together(decoder, companions(decoder, ids), layers=[cache_memory.shown_layer(decoder)])
     found = service.once(decoder, cache_memory.kept_rows, ids, keep, other=other)
     shown = [token.shown for token in decoder.tokenizer.tokens(ids)]
-    return {**vars(found), "equal": found.equal, "tokens": shown, "dtype": str(decoder.dtype).removeprefix("torch.")}
+    return {**as_json(found), "tokens": shown, "dtype": as_json(decoder.dtype)}
 
 
 def models() -> list[list[Any]]:

@@ -40,6 +40,7 @@ from gptviz.lessons.page import (
 )
 from gptviz.lessons.writing_endpoints import endpoints
 from gptviz.service import Keep, Service
+from gptviz.service.wire import as_json
 from gptviz.widgets import widget
 
 KEY, TAB = "next_token", "Next token"
@@ -134,7 +135,7 @@ def names_server(service: Service) -> Any:
     def names(asked: Any) -> dict[str, Any]:
         model, ids = fields(asked, "model", "ids")
         decoder = service.decoder(str(model))
-        return {"tokens": [t.as_json() for t in decoder.tokenizer.tokens(decoder.check_ids(token_ids(ids, 1000)))]}
+        return {"tokens": as_json(decoder.tokenizer.tokens(decoder.check_ids(token_ids(ids, 1000))))}
 
     return answered(names)
 

@@ -14,6 +14,7 @@ from gptviz.lab.writing import sampling, strategies, writer
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lessons.attention import packed
 from gptviz.lessons.page import guess
+from gptviz.service.wire import as_json
 
 NAMED = 200  # tokens whose names travel with the logits; others are asked for when drawn
 BARS = 20
@@ -37,7 +38,7 @@ def position_value(decoder: Decoder, logits: torch.Tensor) -> dict[str, Any]:
     top = torch.sort(logits, descending=True, stable=True).indices[:NAMED].tolist()
     return {
         "logits": packed(logits.float()),
-        "top": one_string([token.as_json() for token in decoder.tokenizer.tokens(top)]),
+        "top": one_string(as_json(decoder.tokenizer.tokens(top))),
     }
 
 

@@ -78,7 +78,7 @@ def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[
     tokens = decoder.tokenizer
     bars = [
         {
-            **tokens.token(bar.id).as_json(),
+            **as_json(tokens.token(bar.id)),
             "p_raw": bar.p_raw,
             "p_temperature": bar.p_temperature,
             "p_final": bar.p_final,
@@ -120,5 +120,5 @@ def _text(decoder: Decoder, ids: list[int], stop: str) -> dict[str, Any]:
     """New tokens and their text; an end-of-text token is among the tokens, and not in the text."""
     said = ids[:-1] if stop == "end_of_text" else ids
     found = [[loop.start, loop.stop, loop.period, loop.times] for loop in loops(ids)]
-    tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
+    tokens = as_json(decoder.tokenizer.tokens(ids))
     return {"text": decoder.tokenizer.decode(said), "tokens": tokens, "stop": stop, "loops": found}

@@ -16,6 +16,7 @@ from gptviz.service.cache import Cache, frozen, nbytes
 from gptviz.service.loading import Loader, Options, Status
 from gptviz.service.models import Models, describe
 from gptviz.service.runs import LAST, Keep, Row, RunCache
+from gptviz.service.wire import as_json
 from gptviz.service.worker import Worker
 
 T = TypeVar("T")
@@ -101,7 +102,7 @@ class Service:
         tokenizer = decoder.tokenizer
         missing = len(text.encode()) - len(tokenizer.decode_bytes(ids))
         return {
-            "tokens": [token.as_json() for token in tokenizer.tokens(ids)],
+            "tokens": as_json(tokenizer.tokens(ids)),
             "count": len(ids),
             "context": decoder.shape.context,
             "groups": [[group.start, group.stop, group.shown] for group in tokenizer.groups(ids)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,8 @@ class Kept:
     `alone` is the largest |Δ| between the whole text's rows and those of the prefix run by itself, `edited` against
     a text of equal length whose later tokens are all others; each over K and V, [h_kv, keep, d_k].
     """
+
+    DERIVED: ClassVar = ("equal",)
 
     layer: int
     keep: int
@@ -133,10 +135,6 @@ class Memory:
     crossing: int  # tokens, over the whole batch, at which the cache outweighs the weights
     per_token_multi_head: int  # with a K and a V for every query head
     cache_multi_head: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Every field by name."""
-        return dict(vars(self))
 
 
 def memory(name: str, context: int, batch: int = 1, dtype: str = "bfloat16") -> Memory:

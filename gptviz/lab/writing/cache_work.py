@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.run import Step, Underway
+from gptviz.decoder.tokens import Token
 
 MAX_NEW_TOKENS = 512  # the lane without a cache is quadratic
 PAUSE_S = 0.2
@@ -214,51 +215,91 @@ class Race:
         """The largest logit difference so far."""
         return max((step.delta for step in self.steps), default=0.0)
 
-    def as_json(self) -> dict[str, Any]:
-        """What /kv_cache answers for the steps run so far."""
+    def bill(self) -> Bill:
+        """What the steps run so far came to."""
         last = self.steps[-1] if self.steps else None
-        tokens = self.decoder.tokenizer.tokens
-        return {
-            "prompt_tokens": len(self.prompt),
-            "new_tokens": len(self.steps),
-            "asked": self.new_tokens,
-            "stop": self.stop if len(self.steps) == self.room else "",
-            "positions": {lane: self.total[lane].positions for lane in LANES},
-            "rows_computed": {lane: self.total[lane].rows_computed for lane in LANES},
-            "rows_reused": {lane: self.total[lane].rows_reused for lane in LANES},
-            "flops": {lane: self.total[lane].flops for lane in LANES},
-            "bytes": {lane: self.total[lane].bytes for lane in LANES},
-            "seconds": dict(self.seconds),
-            "cache_bytes": {
+        tokens = self.decoder.tokenizer.tokens([*self.prompt, *(step.id for step in self.steps)])
+        return Bill(
+            prompt_tokens=len(self.prompt),
+            new_tokens=len(self.steps),
+            asked=self.new_tokens,
+            stop=self.stop if len(self.steps) == self.room else "",
+            **by_lane(self.total),
+            seconds=dict(self.seconds),
+            cache_bytes={
                 "formula": last.formula_bytes if last else 0,
                 "measured": last.cache_bytes if last else 0,
                 "per_token": self.meter.token_bytes,
             },
-            "same_tokens": all(step.agrees for step in self.steps),
-            "max_logit_delta": self.max_delta,
-            "tolerance": TOLERANCE[self.decoder.dtype],
-            "dtype": str(self.decoder.dtype).removeprefix("torch."),
-            "tokens": [token.as_json() for token in tokens([*self.prompt, *(step.id for step in self.steps)])],
-            "steps": [step_json(step) for step in self.steps],
-        }
+            same_tokens=all(step.agrees for step in self.steps),
+            max_logit_delta=self.max_delta,
+            tolerance=TOLERANCE[self.decoder.dtype],
+            dtype=str(self.decoder.dtype).removeprefix("torch."),
+            tokens=tokens,
+            steps=[step_bill(step) for step in self.steps],
+        )
 
 
-def step_json(step: RaceStep) -> dict[str, Any]:
-    """One step as /kv_cache gives it."""
-    lanes = {lane: getattr(step, lane) for lane in LANES}
-    return {
-        "index": step.index,
-        "id": step.id,
-        "positions": {lane: done.work.positions for lane, done in lanes.items()},
-        "rows_computed": {lane: done.work.rows_computed for lane, done in lanes.items()},
-        "rows_reused": {lane: done.work.rows_reused for lane, done in lanes.items()},
-        "flops": {lane: done.work.flops for lane, done in lanes.items()},
-        "bytes": {lane: done.work.bytes for lane, done in lanes.items()},
-        "seconds": {lane: done.seconds for lane, done in lanes.items()},
-        "max_logit_delta": step.delta,
-        "agrees": step.agrees,
-        "cache_bytes": {"formula": step.formula_bytes, "measured": step.cache_bytes},
-    }
+ByLane = dict[str, int]  # {"cached": …, "uncached": …}
+
+
+@dataclass(frozen=True)
+class StepBill:
+    """One step of a race as it is handed out, each figure lane by lane."""
+
+    index: int
+    id: int
+    positions: ByLane
+    rows_computed: ByLane
+    rows_reused: ByLane
+    flops: ByLane
+    bytes: ByLane
+    seconds: dict[str, float]
+    max_logit_delta: float
+    agrees: bool
+    cache_bytes: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Bill:
+    """A race as it is handed out: its sums so far, lane by lane, and its steps."""
+
+    prompt_tokens: int
+    new_tokens: int
+    asked: int
+    stop: str
+    positions: ByLane
+    rows_computed: ByLane
+    rows_reused: ByLane
+    flops: ByLane
+    bytes: ByLane
+    seconds: dict[str, float]
+    cache_bytes: dict[str, int]
+    same_tokens: bool
+    max_logit_delta: float
+    tolerance: float
+    dtype: str
+    tokens: list[Token]
+    steps: list[StepBill]
+
+
+def by_lane(work: dict[str, Work]) -> dict[str, Any]:
+    """{figure: {lane: value}} from {lane: Work}."""
+    return {each.name: {lane: getattr(done, each.name) for lane, done in work.items()} for each in fields(Work)}
+
+
+def step_bill(step: RaceStep) -> StepBill:
+    """One step as it is handed out."""
+    lanes: dict[str, Lane] = {lane: getattr(step, lane) for lane in LANES}
+    return StepBill(
+        index=step.index,
+        id=step.id,
+        **by_lane({lane: done.work for lane, done in lanes.items()}),
+        seconds={lane: done.seconds for lane, done in lanes.items()},
+        max_logit_delta=step.delta,
+        agrees=step.agrees,
+        cache_bytes={"formula": step.formula_bytes, "measured": step.cache_bytes},
+    )
 
 
 def check_new_tokens(new_tokens: int) -> int:
