@@ -140,6 +140,17 @@ def test_sizes_and_rules_of_a_panel_are_told_apart(service, pair):
     assert torch.equal(service.panel(decoder, IDS).thumbnails, heads.panel(decoder, IDS, torch.zeros(3, 2)).thumbnails)
 
 
+def test_experiments_with_equal_arguments_are_told_apart(service, pair):
+    decoder, _ = pair
+    mass = service.once(decoder, leak.leaked_mass, IDS, OPEN)
+    assert torch.equal(mass, leak.leaked_mass(decoder, IDS, OPEN))
+    assert service.once(decoder, _other_experiment, IDS, OPEN) == "another"
+
+
+def _other_experiment(decoder: Decoder, ids: list[int], rule: MaskRule) -> str:
+    return "another"
+
+
 def test_types_are_part_of_a_key():
     assert frozen((1, 2)) == frozen([1, 2])
     different = [1, True, 1.0, "1", (1,), {1}, {1: 1}, None, CAUSAL, OPEN, MaskRule("none", frozenset({1}))]

@@ -75,10 +75,11 @@ def test_equals_the_library_on_a_fuzz(gpt2, library):
         assert not any("�" in token.shown for token in gpt2.tokens(ids))
 
 
-def test_equals_the_library_on_every_plane(gpt2, library):
-    """Letters, digits and blanks are told apart by Unicode tables that must agree; one code point in seven."""
+@pytest.mark.parametrize("step", [49, pytest.param(7, marks=pytest.mark.slow)])
+def test_equals_the_library_on_every_plane(gpt2, library, step):
+    """Letters, digits and blanks are told apart by Unicode tables that must agree; one code point in `step`."""
     engine = library.backend_tokenizer
-    for code in range(3, 0x110000, 7):
+    for code in range(3, 0x110000, step):
         if not 0xD800 <= code < 0xE000:
             text = f"a{chr(code)}b 1{chr(code)}2 .{chr(code)}. {chr(code)}\n{chr(code)}  {chr(code)}"
             assert gpt2.encode(text) == engine.encode(text, add_special_tokens=False).ids, hex(code)
@@ -119,7 +120,7 @@ def test_a_megabyte_is_encoded_in_parts_that_stay_quick(gpt2, text, monkeypatch)
     assert gpt2.decode_bytes(ids) == text.encode()
     assert "".join(parts) == text  # each character once
     assert len(parts) <= 2
-    assert not any(re.search(r"\s{1000}\S", part) for part in parts)
+    assert not any(re.search(r"\s{1000}", part.rstrip()) for part in parts)
 
 
 def test_known_ids(gpt2):
