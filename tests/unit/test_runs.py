@@ -119,7 +119,7 @@ def test_an_experiment_is_made_anew_for_each_argument(service, pair):
         (one, (IDS, 5, OPEN, "edit")),  # another rule
         (one, (IDS, 5, CAUSAL, "truncate")),  # another method
         (one, (IDS, 5, CAUSAL, "edit", [7])),  # another ending
-        (other, (IDS, 5, CAUSAL, "edit")),  # another model
+        (other, (IDS, 5, OPEN, "edit")),  # another model: without the mask the two move differently
     ]
     for decoder, args in calls * 2:
         found, expected = service.once(decoder, prefix.check, *args), prefix.check(decoder, *args)
@@ -128,6 +128,7 @@ def test_an_experiment_is_made_anew_for_each_argument(service, pair):
         )  # fmt: skip
         assert torch.equal(found.deltas, expected.deltas)
     assert passes(one, lambda: [service.once(decoder, prefix.check, *args) for decoder, args in calls]) == 0
+    assert not torch.equal(*(service.once(decoder, prefix.check, IDS, 5, OPEN, "edit").deltas for decoder in pair))
 
 
 def test_sizes_and_rules_of_a_panel_are_told_apart(service, pair):
