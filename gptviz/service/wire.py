@@ -17,8 +17,6 @@ import numpy
 import torch
 from torch import Tensor
 
-from gptviz.decoder.tokens import Token
-
 INT32 = 2**31 - 1
 
 
@@ -59,8 +57,8 @@ def _written(value: Any, digits: int | None, tensor: Callable[[Tensor], Any]) ->
 
 
 def _composed(value: Any, write: Callable[[Any], Any]) -> Any:
-    if isinstance(value, Token):
-        return value.as_json()
+    if callable(form := getattr(value, "as_json", None)):  # tokens, and what else has a form of its own
+        return write(form())
     if isinstance(value, dict):
         return {str(key): write(part) for key, part in value.items()}
     if isinstance(value, list | tuple | range):
