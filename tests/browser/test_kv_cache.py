@@ -139,7 +139,7 @@ def test_the_guess_knows_the_prompt(page):
 
 def test_the_rows_are_shown_to_be_equal(page):
     text = plain(page.locator(".block.gv-w-kept").inner_text())
-    assert "Layer 3, K and V of the first 7 tokens, 896 numbers" in text
+    assert "Layer 3, K and V of the first 9 tokens, 1,152 numbers" in text
     assert "they differ by exactly 0" in text
     numbers = [re.findall(r"-?\d\.\d{6}", line) for line in text.splitlines() if re.search(r"\d\.\d{6}", line)]
     assert len(numbers) == 3
