@@ -124,7 +124,7 @@ def test_the_copier_trains_while_one_watches(page: Page) -> None:
 
 
 def test_a_long_text_shows_a_window_and_the_whole(open_page: Opener) -> None:
-    page = open_page("training", prompt="The cat sat on the mat. " * 30, step=2)
+    page = open_page("training", prompt="The cat sat on the mat. " * 30, step=2, at=0)
     columns = page.locator(".gv-strip rect.gv-trasked").count()
     assert 8 <= columns < 60
     page.locator(".gv-trsvg").focus()
