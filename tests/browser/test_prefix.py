@@ -30,7 +30,7 @@ def painted(page: Page, state: str) -> None:
 
 def bars(page: Page, panel: str) -> list[str]:
     found = page.locator(f'.gv-checkboard rect[data-side="{panel}"]').all()
-    return [bar.get_attribute("class") for bar in found]
+    return [bar.get_attribute("class") or "" for bar in found]
 
 
 def test_the_first_screen_gives_the_verdict_and_the_labs_numbers(check, nano):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,10 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
-from gptviz.lessons import PAGES, page
+from gptviz.lessons.questions import Question
 from gptviz.service import Options, Service
+from gptviz.service.wire import as_json
+from gptviz.shell import build
 
 TEXT = "The cat sat on the mat"
 # endpoint -> what it is asked beside its defaults; None: its answer depends on no model
@@ -35,7 +35,48 @@ ASKED: dict[str, dict[str, Any] | None] = {
     "kv_cache": {"new_tokens": 2},
     "cache_memory": None,
     "anatomy": {},
+    "tokenize": None,  # both have one tokenizer
+    "models": None,
+    "values": {"layer": 0, "head": 1},
+    "ablate": {"heads": [[0, 1]]},
+    "lens": {},
+    "cost": {},
+    # what the page alone asks
+    "outlook": {},
+    "logits": {},
+    "contest": {"new": 3},
+    "column": {},
+    "grid": {},
+    "lookup": {},
+    "order": {},
+    "stream": {},
+    "boxes": {},
+    "head_grid": {},
+    "head_rows": {"layer": 0, "head": 1, "last": 3},
+    "head_off": {"heads": [[0, 1]]},
+    "true_tokens": {"direction": "none"},
+    "reach": {"direction": "none"},
+    "leaked": {"direction": "none"},
+    "mask_grid": {"direction": "none"},
+    "influence_columns": {},
+    "two_checks": {"direction": "none"},
+    "evidence": {"direction": "none"},
+    "prefix_rows": {"direction": "none"},
+    "shifted": {},
+    "learned": {},
+    "mistakes": {},
+    "padded": {},
+    "own_text": {"count": 2},
+    "kv_words": {"new": 8},
+    "kv_count": {"new": 2},
+    "kv_race": {"new": 2},
+    "kv_rows": {},
+    "kv_edge": {},
+    "ref_equal": {},
+    "ref_card": {},
+    "ref_quiz": {},
 }
+PRIVATE = list(ASKED)[list(ASKED).index("outlook") :]
 TIMED = ("seconds",)  # measured, and so never twice the same
 
 
@@ -50,23 +91,13 @@ def models() -> list[Decoder]:
     return [Decoder.from_model(small_model(seed, 1 + seed), Tokenizer.gpt2(), name="nano") for seed in (1, 2)]
 
 
-def endpoints(service: Service, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[..., Any]]:
-    """The functions behind the addresses, as Gradio is given them."""
-    found: dict[str, Callable[..., Any]] = {}
-    monkeypatch.setattr(page, "gradio_api", lambda fn, api_name, **options: found.update({api_name: fn}))
-    for module in PAGES:
-        module.endpoints(service)
-    return found
-
-
-def ask(call: Callable[..., Any], given: dict[str, Any], model: str) -> Any:
+def ask(question: Question, given: dict[str, Any], model: str) -> Any:
     """The (last) answer, without what was timed."""
-    names = inspect.signature(call).parameters
     values = {"text": TEXT, "model": model, **given}
-    answer = call(*(values.get(name, parameter.default) for name, parameter in names.items()))
-    if inspect.isgenerator(answer):
-        *_, answer = answer
-    return untimed(json.loads(json.dumps(answer, allow_nan=False)))
+    answer = question.ask({name: value for name, value in values.items() if name in question.signature.parameters})
+    if question.streams:
+        *_, answer = map(as_json, answer)
+    return untimed(json.loads(json.dumps(as_json(answer), allow_nan=False)))
 
 
 def untimed(value: Any) -> Any:
@@ -83,20 +114,26 @@ def alone(decoder: Decoder) -> Service:
     return service
 
 
-def test_every_endpoint_is_asked(models, monkeypatch):
-    assert set(endpoints(alone(models[0]), monkeypatch)) == set(ASKED)
+def questions(service: Service) -> dict[str, Question]:
+    """All that may be asked, by programs or by the page."""
+    return {question.name: question for question in build(service).questions}
+
+
+def test_every_endpoint_is_asked(models: list[Decoder]) -> None:
+    names = {name for name, question in questions(alone(models[0])).items() if question.public}
+    assert names == {name for name in ASKED if name not in PRIVATE}
 
 
 @pytest.mark.parametrize("name", [name for name, asked in ASKED.items() if asked is not None])
-def test_nothing_is_answered_from_another_models_results(models, monkeypatch, name):
+def test_nothing_is_answered_from_another_models_results(models: list[Decoder], name: str) -> None:
     both = Service()
     for decoder in models:
         decoder.name = "nano"
         both.add(decoder, first=False)
     assert both.names == ["nano", "nano (2)"]
-    shared = endpoints(both, monkeypatch)[name]
+    shared = questions(both)[name]
     answers = [ask(shared, ASKED[name] or {}, model) for model in both.names * 2]  # the second time from the cache
-    expected = [ask(endpoints(alone(d), monkeypatch)[name], ASKED[name] or {}, "") for d in models]
+    expected = [ask(questions(alone(d))[name], ASKED[name] or {}, "") for d in models]
     assert answers == expected * 2
     assert expected[0] != expected[1]
 

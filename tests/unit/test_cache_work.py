@@ -302,4 +302,4 @@ def test_a_cache_that_is_wrong_is_not_explained_by_rounding(tiny_gpt2, monkeypat
     first = found.steps[0]
     assert found.rounding <= 1e-4
     assert found.gap >= float(whole[5 + first].max() - whole[5 + first][race.steps[first].cached.id]) - 1e-4
-    assert race.as_json()["differ"]["explained"] is False
+    assert as_json(race.bill())["differ"]["explained"] is False

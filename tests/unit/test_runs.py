@@ -14,6 +14,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.edits import Edits
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.looking import heads
 from gptviz.lab.masking import leak, mask_ways, prefix
@@ -21,6 +22,7 @@ from gptviz.service import Keep, Service
 from gptviz.service import runs as runs_module
 from gptviz.service.cache import Cache, frozen, nbytes
 from gptviz.service.runs import everything
+from tests import tiny
 
 IDS = [(37 * i + 11) % 5000 for i in range(12)]
 OPEN = MaskRule("none")
@@ -99,6 +101,30 @@ def test_each_model_rule_and_text_has_a_run_of_its_own(service, pair):
                 run = service.run(decoder, ids, rule, keep=Keep(all_logits=True))
                 assert torch.equal(run.logits, decoder.run(ids, rule=rule).logits)
     assert not torch.equal(service.run(one, IDS).logits[-1], service.run(other, IDS).logits[-1])
+
+
+def test_an_edited_pass_is_another_and_no_edit_is_none(service, pair):
+    decoder, _ = pair
+    runs = service.runs(decoder)
+    off = Edits(frozenset({(1, 0)}))
+    plain, edited, mean = runs(IDS), runs(IDS, edits=off), runs(IDS, edits=Edits(off.heads, mode="mean"))
+    assert torch.equal(edited.logits, decoder.run(IDS, edits=off).logits)
+    assert not torch.equal(plain.logits, edited.logits)
+    assert not torch.equal(mean.logits, edited.logits)
+    assert passes(decoder, lambda: [runs(IDS, edits=Edits()), runs(IDS, edits=off), runs(IDS)]) == 0
+
+
+def test_one_row_at_a_time_is_another_pass_where_experts_sort_rows(service, pair):
+    decoder, _ = pair
+    runs = service.runs(decoder)
+    runs(IDS)
+    assert passes(decoder, lambda: runs(IDS, one_row=True)) == 0  # no experts: the same pass
+    mixed = Decoder.from_model(tiny.model("mixtral", **tiny.MIXTRAL), Tokenizer.gpt2(), name="experts")
+    service.add(mixed)
+    assert mixed.experts.gathers
+    alone = service.runs(mixed)
+    ids = [i % mixed.shape.vocabulary for i in IDS]
+    assert passes(mixed, lambda: [alone(ids), alone(ids, one_row=True), alone(ids), alone(ids, one_row=True)]) == 2
 
 
 def test_each_layer_is_its_own(service, pair):
@@ -256,6 +282,7 @@ def test_bytes_are_bounded_and_counted(pair):
     run = decoder.run(IDS, residual=True, capture=[0], inputs=[1])
     tensors = [run.logits, run.residual, run.attention[0].scores, run.attention[0].weights]
     tensors += [run.inputs[1].query, run.inputs[1].key, run.inputs[1].value]
+    tensors += [run.seen[0]]  # the one mask that both layers share
     assert run.nbytes == sum(t.nbytes for t in tensors)
     assert run.nbytes <= nbytes(run) <= run.nbytes + 4096
 

@@ -10,7 +10,7 @@ of the dtype. Differences are those of the logits, largest over the vocabulary.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -186,7 +186,7 @@ def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method:
     return gather(ids, rule, method, all_parts(decoder, ids, rule, method))
 
 
-def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> Iterator[tuple[Tensor, Basis]]:
+def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> Generator[tuple[Tensor, Basis]]:
     """The rows of `check_all`, a few prefix lengths at a time, so that a caller can stop: ([b, T], basis)."""
     check_method(method)
     T = len(ids)
@@ -207,7 +207,7 @@ def gather(ids: list[int], rule: MaskRule, method: str, parts: Iterable[tuple[Te
     return AllPrefixes(ids, method, rule, deltas * torch.ones_like(deltas, dtype=torch.bool).tril(), bases[0])
 
 
-def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Iterator[tuple[Tensor, Basis]]:
+def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Generator[tuple[Tensor, Basis]]:
     one_row = equal_shapes(decoder).one_row
     full = decoder.run(ids, rule=rule, one_row=one_row).logits  # [T, V]
     basis = shorter(decoder, full)
