@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.pieces import single
 from gptviz.lab.looking import anatomy, depth, logit_lens
+from gptviz.lab.looking import attribution as parts_of
 from gptviz.lessons.fields import Field
-from gptviz.lessons.next_token import shown
+from gptviz.lessons.next_token import last_logits, shown
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
 
@@ -17,7 +21,8 @@ FIELDS = {
     for field in (
         Field("at", "int", -1, -1, 100_000),
         Field("layer", "int", 0, 0, 10_000),
-        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "count")),
+        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "parts", "count")),
+        Field("against", "text", ""),
     )
 }
 COLUMNS = 24  # read at all layers at once; more would be cells too narrow for a word
@@ -97,6 +102,30 @@ def questions(service: Service) -> list[Question]:
             "final": [found.final[place] for place in places],
         }
 
+    def attribution(text: str, target: str = "", against: str = "", model: str = "") -> dict[str, Any]:
+        """The last position's logit as a sum: what the embedding, each head and each feed-forward layer add to it.
+
+        target "" is the likeliest token; against "" compares with none, else the parts add up to the difference.
+        """
+        decoder, ids = service.encode(text, model, most=parts_of.MOST)
+        rows = decoder.shape.vocabulary
+        wanted = piece(decoder, target, "target", rows) if target else None
+        other = piece(decoder, against, "against", rows) if against else None
+        return attributed(decoder, ids, parts_of.attribution(decoder, ids, wanted, other))
+
+    def rivals(text: str, model: str = "") -> dict[str, Any]:
+        """Tokens that the answer may be held against: the next likeliest, and the likeliest that stands in the text."""
+        decoder, ids = service.encode(text, model, most=parts_of.MOST)
+        p = last_logits(service, decoder, ids).double().softmax(-1)  # [V]
+        order = p.argsort(descending=True, stable=True).tolist()
+        own = next((id for id in order[1:] if id in set(ids) and len(decoder.tokenizer.token(id).shown) > 3), None)
+        chosen = list(dict.fromkeys([*([] if own is None else [own]), *order[1:4]]))
+        tokens = decoder.tokenizer
+        return {
+            "answer": tokens.token(order[0]).shown,
+            "rivals": [{"shown": tokens.token(i).shown, "text": tokens.decode([i]), "p": float(p[i])} for i in chosen],
+        }
+
     def parts(model: str = "") -> dict[str, Any]:
         """Every module with its shape and parameters, and the totals with and without tying."""
         return anatomy_of(service, service.decoder(model))
@@ -109,8 +138,31 @@ def questions(service: Service) -> list[Question]:
     return [
         Question("lens", lens),
         Question("anatomy", parts),
-        *(Question(fn.__name__, fn, public=False) for fn in (column, grid, lookup, order, stream, boxes)),
+        Question("attribution", attribution),
+        *(Question(fn.__name__, fn, public=False) for fn in (column, grid, lookup, order, stream, rivals, boxes)),
     ]
+
+
+def piece(decoder: Decoder, text: str, name: str, rows: int) -> int:
+    """The one token that continues a text by this one. UserError where the vocabulary has none."""
+    found = single(decoder.tokenizer, text, name, rows)
+    if found is None:
+        raise UserError(f'{name} is "{brief(text)}", which is no single token of {decoder.name}; name one that is.')
+    return found
+
+
+def attributed(decoder: Decoder, ids: list[int], found: parts_of.Attribution) -> dict[str, Any]:
+    """What /attribution answers; each head with the token that its last row reads most, the first one aside."""
+    token = decoder.tokenizer.token
+    return {
+        "target": token(found.target),
+        "against": None if found.against is None else token(found.against),
+        "logit": found.logit,
+        "sum": found.sum,
+        "parts": [asdict(part) for part in found.parts],
+        "reads": [[token(ids[key]).shown for key in row] for row in found.reads.tolist()],
+        "weight": found.weight,
+    }
 
 
 def read(service: Service, text: str, model: str) -> tuple[Decoder, Run]:
