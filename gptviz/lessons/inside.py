@@ -30,19 +30,7 @@ MOST_STREAM = 2_048  # positions; the stream of all layers has to be kept
 
 
 def questions(service: Service) -> list[Question]:
-    """/lens and /anatomy, and what the picture asks."""
-
-    def lens(text: str, position: int = -1, count: int = 5, model: str = "") -> dict[str, Any]:
-        """What the model would say at one position if it stopped after each layer."""
-        decoder, run = read(service, text, model)
-        readings = logit_lens.logit_lens(decoder, run, position, count=count)
-        place = position % len(run.ids)
-        return {
-            "token": decoder.tokenizer.token(run.ids[place]),
-            "position": place,
-            "target": decoder.tokenizer.token(readings[-1].ids[0]),
-            "rows": [_reading(decoder, row) for row in readings],
-        }
+    """The endpoints, and what the picture asks."""
 
     def column(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
         """The text's tokens, and the first words of one column at every layer."""
@@ -55,7 +43,7 @@ def questions(service: Service) -> list[Question]:
             "place": at % len(run.ids),
             "vocabulary": decoder.shape.vocabulary,
             "width": decoder.shape.width,
-            "rows": lens(text, at, 3, model)["rows"],
+            "rows": readings(decoder, run, at, 3),
         }
 
     def grid(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
@@ -102,6 +90,44 @@ def questions(service: Service) -> list[Question]:
             "final": [found.final[place] for place in places],
         }
 
+    def rivals(text: str, model: str = "") -> dict[str, Any]:
+        """Tokens that the answer may be held against: the next likeliest, and the likeliest that stands in the text."""
+        decoder, ids = service.encode(text, model, most=parts_of.MOST)
+        p = last_logits(service, decoder, ids).double().softmax(-1)  # [V]
+        order = p.argsort(descending=True, stable=True).tolist()
+        there = set(ids)
+        own = [id for id in order[3:] if id in there][:1]  # often the other name, or what the text would repeat
+        chosen = [*own, *order[1:3]]
+        tokens = decoder.tokenizer
+        return {
+            "answer": tokens.token(order[0]).shown,
+            "rivals": [{"shown": tokens.token(i).shown, "text": tokens.decode([i]), "p": float(p[i])} for i in chosen],
+        }
+
+    def boxes(model: str = "") -> dict[str, Any]:
+        """The boxes in the order data passes them, for this model and for GPT-2 small."""
+        decoder = service.decoder(model)
+        return {"own": _boxes(_dissected(service, decoder)), "small": _boxes(anatomy.gpt2_small())}
+
+    private = (column, grid, lookup, order, stream, rivals, boxes)
+    return [*_public(service), *(Question(fn.__name__, fn, public=False) for fn in private)]
+
+
+def _public(service: Service) -> list[Question]:
+    """/lens, /attribution and /anatomy."""
+
+    def lens(text: str, position: int = -1, count: int = 5, model: str = "") -> dict[str, Any]:
+        """What the model would say at one position if it stopped after each layer."""
+        decoder, run = read(service, text, model)
+        rows = readings(decoder, run, position, count)
+        place = position % len(run.ids)
+        return {
+            "token": decoder.tokenizer.token(run.ids[place]),
+            "position": place,
+            "target": decoder.tokenizer.token(rows[-1]["top"][0]["id"]),
+            "rows": rows,
+        }
+
     def attribution(text: str, target: str = "", against: str = "", model: str = "") -> dict[str, Any]:
         """The last position's logit as a sum: what the embedding, each head and each feed-forward layer add to it.
 
@@ -113,34 +139,11 @@ def questions(service: Service) -> list[Question]:
         other = piece(decoder, against, "against", rows) if against else None
         return attributed(decoder, ids, parts_of.attribution(decoder, ids, wanted, other))
 
-    def rivals(text: str, model: str = "") -> dict[str, Any]:
-        """Tokens that the answer may be held against: the next likeliest, and the likeliest that stands in the text."""
-        decoder, ids = service.encode(text, model, most=parts_of.MOST)
-        p = last_logits(service, decoder, ids).double().softmax(-1)  # [V]
-        order = p.argsort(descending=True, stable=True).tolist()
-        own = next((id for id in order[1:] if id in set(ids) and len(decoder.tokenizer.token(id).shown) > 3), None)
-        chosen = list(dict.fromkeys([*([] if own is None else [own]), *order[1:4]]))
-        tokens = decoder.tokenizer
-        return {
-            "answer": tokens.token(order[0]).shown,
-            "rivals": [{"shown": tokens.token(i).shown, "text": tokens.decode([i]), "p": float(p[i])} for i in chosen],
-        }
-
-    def parts(model: str = "") -> dict[str, Any]:
+    def whole(model: str = "") -> dict[str, Any]:
         """Every module with its shape and parameters, and the totals with and without tying."""
         return anatomy_of(service, service.decoder(model))
 
-    def boxes(model: str = "") -> dict[str, Any]:
-        """The boxes in the order data passes them, for this model and for GPT-2 small."""
-        decoder = service.decoder(model)
-        return {"own": _boxes(_dissected(service, decoder)), "small": _boxes(anatomy.gpt2_small())}
-
-    return [
-        Question("lens", lens),
-        Question("anatomy", parts),
-        Question("attribution", attribution),
-        *(Question(fn.__name__, fn, public=False) for fn in (column, grid, lookup, order, stream, rivals, boxes)),
-    ]
+    return [Question("lens", lens), Question("anatomy", whole), Question("attribution", attribution)]
 
 
 def piece(decoder: Decoder, text: str, name: str, rows: int) -> int:
@@ -163,6 +166,11 @@ def attributed(decoder: Decoder, ids: list[int], found: parts_of.Attribution) ->
         "reads": [[token(ids[key]).shown for key in row] for row in found.reads.tolist()],
         "weight": found.weight,
     }
+
+
+def readings(decoder: Decoder, run: Run, position: int, count: int) -> list[dict[str, Any]]:
+    """What the position would say after each layer."""
+    return [_reading(decoder, row) for row in logit_lens.logit_lens(decoder, run, position, count=count)]
 
 
 def read(service: Service, text: str, model: str) -> tuple[Decoder, Run]:

@@ -17,6 +17,7 @@ from gptviz.decoder.errors import UserError
 from gptviz.lab.looking.values import splittable, through
 
 MOST = 1_024  # tokens: keys and values of all layers are held at once
+NOISE = 1e-4  # of W_O's output: less than this beside the heads is rounding, and not a bias
 CLOSE = 1e-3  # of the logit: parts must add up to it, or the family is refused
 
 
@@ -67,7 +68,9 @@ def attribution(decoder: Decoder, ids: list[int], target: int | None = None, aga
     parts = [Part("embedding", -1, -1, float(norm(embedding) @ direction), float(embedding.norm()))]
     for layer in layers:
         parts += _of_layer(decoder, run, layer, last[layer], norm, direction)
-    parts.append(Part("bias", -1, -1, float(norm.bias @ direction) + _head_bias(decoder, target, against), 0.0))
+    fixed = float(norm.bias @ direction) + _head_bias(decoder, target, against)
+    if fixed:
+        parts.append(Part("bias", -1, -1, fixed, 0.0))
     wanted = float(logits[target]) - (0.0 if against is None else float(logits[against]))
     total = sum(part.value for part in parts)
     if abs(total - wanted) > CLOSE * max(1.0, float(logits.abs().max())):
@@ -94,7 +97,7 @@ def _of_layer(
     bias = whole - added.sum(0)
     found = [Part("head", layer, h, float(norm(v) @ direction), float(v.norm())) for h, v in enumerate(added)]
     found.append(Part("feed_forward", layer, -1, float(norm(feed) @ direction), float(feed.norm())))
-    if float(bias.norm()) > 1e-6:
+    if float(bias.norm()) > NOISE * float(whole.norm()):
         found.append(Part("bias", layer, -1, float(norm(bias) @ direction), float(bias.norm())))
     return found
 
