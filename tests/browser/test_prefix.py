@@ -135,7 +135,7 @@ def test_by_keyboard_alone(check):
 
 
 def test_one_token_is_one_sentence_and_a_long_text_has_a_window(open_page):
-    page = open_page("prefix", prompt="Hi", drawn=False, quiet=False)
+    page = open_page("prefix", prompt="Hi", drawn=False)
     expect(page.locator(".gv-fail")).to_contain_text("The text has 1 token")
     page = open_page("prefix", prompt="the cat sat on a red mat and the dog ran " * 10)
     assert 15 < page.locator(".gv-tile").count() / 2 < 45
