@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import plotly  # type: ignore[import-untyped]
 from starlette.middleware import Middleware
 
 from gptviz.lessons import PAGES, frame
@@ -55,6 +56,8 @@ def static_files() -> Files:
     files.add_folder(WIDGETS, "widgets", ".js")
     files.add_folder(ASSETS / "fonts", "fonts", ".woff2")
     files.add_folder(ASSETS / "recorded", "recorded", ".json")
+    # Loaded only when a figure's step opens, and packed when it is first asked for.
+    files.add("plotly.min.js", (Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_bytes())
     files.add("style.css", (fonts(ASSETS / "fonts") + style()).encode())
     for language in frame.LANGUAGES:
         manifest = json.dumps(frame.manifest(language), ensure_ascii=False, separators=(",", ":"))

@@ -107,9 +107,11 @@ def questions(service: Service) -> list[Question]:
         for part in service.stream(leak.influence_parts(decoder, ids, rule)):
             yield {"columns": part.float(), "tolerance": tolerance}
 
-    own = [true_tokens, reach, leaked, mask_grid]
     return [
-        *(Question(fn.__name__, fn, public=False) for fn in own),
+        Question("true_tokens", true_tokens, public=False),
+        Question("reach", reach, public=False),
+        Question("leaked", leaked, public=False),
+        Question("mask_grid", mask_grid, public=False),
         Question("influence_columns", influence_columns, public=False, limit=LONG_WORK),
         *_public(service),
     ]

@@ -6,9 +6,9 @@ import random
 import re
 
 import pytest
-from gptviz.lessons.kv_cache import models
 
 from gptviz.lab.writing.cache_memory import memory
+from gptviz.lessons.kv_cache import models
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 SENTENCE = ".gv-race-say"

@@ -198,6 +198,7 @@ def test_the_true_next_token_under_each_mask_is_the_librarys(small, direction):
 def test_each_mask_has_its_own_sentence_from_its_own_numbers():
     """Cheaper under one mask and dearer under the other, as on "The capital of France is" with nano: two sentences."""
     from gptviz.lessons.page import prose
+
     from gptviz.lessons.training import mask_said
 
     p = torch.tensor([0.5, 0.25, 0.125], dtype=torch.float64)

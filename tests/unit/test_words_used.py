@@ -18,10 +18,11 @@ from gptviz.words import words
 CODE = Path(__file__).parents[2] / "gptviz"
 # Texts that are there before the code that says them.
 WAITING = {
-    "terms.*.name": "the Reference page lists them",
     "errors.*": "each page's errors move with the page",
 }
-SAYS = re.compile(r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.say)\(\s*["'`]([^"'`$]+)["'`]""")
+SAYS = re.compile(
+    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.\.\.phrase|\.say)\(\s*(?:[^"'`(),]+\?\s*)?["'`]([^"'`$]+)["'`]"""
+)
 SAYS_SOME = re.compile(
     r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|\.say)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)"""
 )

@@ -27,6 +27,7 @@ class Spec:
     biases: str = "all"  # of the matrices: "all", "qkv" or "none"
     year: int = 0
     source: str = ""
+    window: int = 0  # a layer reads at most so many tokens back, itself included; 0: all
 
     @property
     def head_width(self) -> int:
@@ -168,7 +169,10 @@ PUBLIC: dict[str, Spec] = {
         llama("SmolLM2-1.7B", 2048, 24, 32, 32, 49152, 8192, 8192, tied=True, year=2024),
         llama("TinyLlama-1.1B", 2048, 22, 32, 4, 32000, 2048, 5632, tied=False, year=2023),
         llama("Llama-2-7B", 4096, 32, 32, 32, 32000, 4096, 11008, tied=False, year=2023),
-        llama("Mistral-7B", 4096, 32, 32, 8, 32000, 32768, 14336, tied=False, year=2023),
+        replace(
+            llama("Mistral-7B", 4096, 32, 32, 8, 32000, 32768, 14336, tied=False, year=2023),
+            source="Mistral-7B-v0.1, config.json", window=4096,
+        ),
         llama("Llama-3-8B", 4096, 32, 32, 8, 128256, 8192, 14336, tied=False, year=2024),
         llama("Llama-3.1-8B", 4096, 32, 32, 8, 128256, 131072, 14336, tied=False, year=2024),
         llama("Llama-3-70B", 8192, 80, 64, 8, 128256, 8192, 28672, tied=False, year=2024),

@@ -31,13 +31,16 @@ class Draws {
     this.ready = null;
     /** @type {any} */
     this.shares = null;
-    this.forget();
-  }
-
-  forget() {
     /** @type {Map<number, number>} */
     this.hits = new Map();
     /** @type {number[]} */
+    this.places = [];
+    this.n = 0;
+    this.last = { token: "", rank: 0 };
+  }
+
+  forget() {
+    this.hits = new Map();
     this.places = [];
     this.n = 0;
     this.last = { token: "", rank: 0 };

@@ -1,0 +1,384 @@
+"""The KV-cache page: the race, its bill, why rows may be kept, what they weigh, where it ends, cost against length."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from gptviz import figures
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
+from gptviz.lab.looking import family
+from gptviz.lab.writing import cache_memory, cache_rows, cost, edge
+from gptviz.lab.writing.cache_work import LANES, Race, RaceStep
+from gptviz.lab.writing.work import Meter, positions
+from gptviz.lessons.fields import Field
+from gptviz.lessons.questions import Question, integer
+from gptviz.service import Service
+from gptviz.service.service import device_name
+
+KEY = "kv_cache"
+NEW = 20  # tokens a race writes unless asked otherwise
+MOST = 200  # on the page; the endpoint takes more
+AT_ONCE = 2  # races; each gives way to other requests after every lane
+WRITTEN_AHEAD = 24  # tokens written for the first picture, without a race
+ROWS_TOKENS = 256  # of the text, for the rows computed three times
+EDGE_LEFT, EDGE_ASKED = 3, 8  # places left before the edge, and tokens asked for
+EDGE_CONTEXT = 1024  # a longer context is not filled: it would take minutes
+EVERY = 0.25  # seconds between two answers of the endpoint
+FRAME = 0.1  # seconds between two values for the page
+NO_LENGTHS: list[int] = []  # the default of `lengths`: powers of two up to 131,072; never changed
+BITS = ("16", "32", "8", "4")
+SHOW = ("race", "bill", "rows", "heads", "size", "end", "cost")
+COSTS = ("reading", "writing", "bytes", "race")
+CURVES = {  # what a figure of cost draws: the counted quantity, and its two parts
+    "reading": ("flops", ("matrices", "attention")),
+    "writing": ("next_flops", ("matrices", "attention")),
+    "bytes": ("bytes", ("weights", "cache")),
+}
+
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("show", "choice", "race", choices=SHOW),
+        Field("new", "int", NEW, 1, MOST),
+        Field("first", "int", 0, 0, 100_000),  # tokens of the prompt that are read; 0: all
+        Field("written", "int", -1, -1, MOST),  # rows of the race that are drawn; -1: all
+        Field("keep", "int", 0, 0, 100_000),  # 0: half of the text
+        Field("change", "choice", "edited", choices=("edited", "cut")),
+        Field("kv", "int", 0, 0, 512),  # key-value heads; 0: the model's own
+        Field("public", "choice", "Llama-3-8B", choices=tuple(family.PUBLIC)),
+        Field("tokens", "int", 8192, 1, 1_048_576),
+        Field("texts", "int", 1, 1, 512),
+        Field("bits", "choice", "16", choices=BITS),
+        Field("cost", "choice", "reading", choices=COSTS),
+        Field("axes", "choice", "tenfold", choices=("tenfold", "even")),
+    )
+}
+
+
+def questions(service: Service) -> list[Question]:
+    """What the page asks, and /kv_cache, /cache_memory and /cost."""
+    private = (_race_questions(service), _other_questions(service))
+    return [*(q for some in private for q in some), *_public(service)]
+
+
+def _race_questions(service: Service) -> list[Question]:
+    def kv_count(text: str, first: int = 0, new: int = NEW, model: str = "") -> dict[str, Any]:
+        """The race's work, counted without running it, and the tokens it starts from."""
+        decoder, ids = _prompt(service, text, first, model)
+        return counted(decoder, ids, _new(new))
+
+    def kv_words(text: str, first: int = 0, new: int = NEW, model: str = "") -> dict[str, Any]:
+        """The first tokens that greedy writing gives, for the picture before any race."""
+        decoder, ids = _prompt(service, text, first, model)
+        most = min(_new(new), WRITTEN_AHEAD)
+        key = ("kv words", decoder.name, tuple(ids), most)
+        return {"shown": _shown(decoder, service.compute(key, lambda: _greedy(decoder, ids, most)))}
+
+    def kv_race(text: str, first: int = 0, new: int = NEW, model: str = "") -> Iterator[dict[str, Any]]:
+        """Both lanes, step by step: only what is new each time, then how they compare."""
+        decoder, ids = _prompt(service, text, first, model)
+        race = Race(decoder, ids, _new(new))
+        yield {"steps": []}
+        sent = 0
+        for _ in paced(service.stream(iter(race)), FRAME):
+            yield {"steps": [row(decoder, step) for step in race.steps[sent:]]}
+            sent = len(race.steps)
+        yield {"steps": [], "done": ending(race)}
+
+    return [
+        Question("kv_count", kv_count, public=False),
+        Question("kv_words", kv_words, public=False),
+        Question("kv_race", kv_race, public=False, limit=AT_ONCE),
+    ]
+
+
+def _other_questions(service: Service) -> list[Question]:
+    def kv_rows(text: str, keep: int = 0, model: str = "") -> dict[str, Any]:
+        """K and V of all layers for three texts that begin alike."""
+        decoder, ids = service.encode(text, model)
+        return kept(service, decoder, ids, keep)
+
+    def kv_edge(text: str, model: str = "") -> dict[str, Any]:
+        """A short context filled to its end and then past it, by cropping."""
+        decoder, ids = service.encode(text, model)
+        chosen = small_enough(service, decoder)
+        if chosen is None:
+            raise UserError(
+                f"{decoder.name} reads {decoder.shape.context:,} tokens; no model with a short context is loaded here."
+            )
+        if chosen is not decoder:
+            _, ids = service.encode(text, chosen.name)
+        key = ("kv edge", chosen.name, tuple(ids))
+        found = service.compute(key, lambda: to_the_edge(chosen, ids))
+        return {**found, "own": chosen is decoder, "asked_of": decoder.name, "asked_context": decoder.shape.context}
+
+    def kv_models() -> list[dict[str, Any]]:
+        """The public models of the calculator."""
+        return models()
+
+    def kv_cost(
+        text: str,
+        what: Literal["reading", "writing", "bytes", "race"] = "reading",
+        axes: Literal["tenfold", "even"] = "tenfold",
+        first: int = 0,
+        new: int = NEW,
+        model: str = "",
+    ) -> dict[str, Any]:
+        """A figure of cost against length, and its crossing. Its texts are keys of the page's words."""
+        decoder, ids = _prompt(service, text, first, model)
+        return figure(decoder, ids, _new(new), what, axes)
+
+    return [
+        Question("kv_rows", kv_rows, public=False),
+        Question("kv_edge", kv_edge, public=False),
+        Question("kv_models", kv_models, public=False),
+        Question("kv_cost", kv_cost, public=False),
+    ]
+
+
+def _public(service: Service) -> list[Question]:
+    def kv_cache(text: str, new_tokens: int = NEW, model: str = "") -> Iterator[dict[str, Any]]:
+        """Write the same text without and with the cache; streams the work counted and measured so far."""
+        decoder, ids = service.encode(text, model)
+        race = Race(decoder, ids, integer("new_tokens", new_tokens))
+        yield race.as_json()
+        for _ in paced(service.stream(iter(race)), EVERY):
+            yield race.as_json()
+
+    def memory(
+        name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
+    ) -> dict[str, Any]:
+        """A public model's cache against its weights, in bytes. `model` is checked and otherwise unused."""
+        service.decoder(model)
+        return cache_memory.memory(name, integer("context", context), integer("batch", batch), dtype).as_json()
+
+    def cost_of(lengths: list[int] = NO_LENGTHS, model: str = "") -> dict[str, Any]:
+        """Operations and bytes of the loaded model at these lengths (none: 1 to 131,072), counted from its shapes."""
+        return cost.cost(service.decoder(model), lengths or cost.LENGTHS).as_json()
+
+    return [
+        Question("kv_cache", kv_cache, limit=AT_ONCE),
+        Question("cache_memory", memory),
+        Question("cost", cost_of),
+    ]
+
+
+# The race
+
+
+def _prompt(service: Service, text: str, first: int, model: str) -> tuple[Decoder, list[int]]:
+    """The decoder and the tokens a race starts from. UserError for more than the text has."""
+    decoder, ids = service.encode(text, model)
+    if not 0 <= first <= len(ids):
+        raise UserError(f"first is {first}; it must be from 1 to {len(ids)} tokens, or 0 for all.")
+    return decoder, ids[: first or len(ids)]
+
+
+def _new(new: int) -> int:
+    if not 1 <= new <= MOST:
+        raise UserError(f"new is {new}; it must be from 1 to {MOST} tokens.")
+    return new
+
+
+def _greedy(decoder: Decoder, ids: list[int], new: int) -> list[int]:
+    steps = decoder.stream(ids, lambda logits: int(logits.argmax()), max_new_tokens=new, keep_logits=False)
+    return [step.id for step in steps]
+
+
+def _shown(decoder: Decoder, ids: list[int]) -> list[str]:
+    return [token.shown for token in decoder.tokenizer.tokens(ids)]
+
+
+def counted(decoder: Decoder, ids: list[int], new: int) -> dict[str, Any]:
+    """Both lanes' work step by step, from the shapes alone."""
+    race = Race(decoder, ids, new)  # refuses a prompt that fills the context
+    meter, shape, prompt, room = race.meter, decoder.shape, len(ids), race.room
+    works = {
+        "uncached": [meter.step(0, prompt + i) for i in range(room)],
+        "cached": [meter.step(prompt + i - 1, 1) if i else meter.step(0, prompt) for i in range(room)],
+    }
+    return {
+        "tokens": _shown(decoder, ids),
+        "asked": new,
+        "new": room,
+        "context": shape.context,
+        "positions": {lane: positions(prompt, room, cached=lane == "cached") for lane in LANES},
+        "flops": {lane: [work.flops for work in works[lane]] for lane in LANES},
+        "bytes": {lane: [work.bytes for work in works[lane]] for lane in LANES},
+        "looked_up": [meter.cache_bytes(prompt + i - 1) if i else 0 for i in range(room)],
+        "model": sizes(decoder, meter),
+    }
+
+
+def sizes(decoder: Decoder, meter: Meter) -> dict[str, Any]:
+    """What the picture says about the model."""
+    shape = decoder.shape
+    return {
+        "name": decoder.name,
+        "layers": shape.layers,
+        "heads": shape.heads,
+        "kv_heads": shape.kv_heads,
+        "head_width": shape.head_width,
+        "element": meter.element,
+        "per_token": meter.token_bytes,
+        "plain": meter.formula is not None,
+        "weights": meter.weight_bytes,
+        "read_flops": meter.per_position,
+        "look_up_flops": meter.pairs(1, 1) - meter.pairs(0, 1),
+        "dtype": str(decoder.dtype).removeprefix("torch."),
+        "device": device_name(decoder.device),
+    }
+
+
+def paced(items: Iterator[Any], every: float) -> Iterator[None]:
+    """Run an iterator to its end with a pause every so many seconds, where a caller who has left is noticed.
+
+    The last pause comes after the end. A message for each step of a small model would keep the browser busier than
+    the model.
+    """
+    due = time.monotonic() + every
+    try:
+        for _ in items:
+            if time.monotonic() >= due:
+                yield
+                due = time.monotonic() + every
+    finally:
+        close = getattr(items, "close", None)
+        if close is not None:
+            close()
+    yield
+
+
+def row(decoder: Decoder, step: RaceStep) -> dict[str, Any]:
+    """One step for the page."""
+    return {
+        "shown": decoder.tokenizer.token(step.id).shown,
+        "agrees": step.agrees,
+        "delta": step.delta,
+        "seconds": {lane: round(getattr(step, lane).seconds, 6) for lane in LANES},
+    }
+
+
+def ending(race: Race) -> dict[str, Any]:
+    """How the lanes compare after the race: choices that differed, logits, the cache by its tensors and by formula."""
+    last, differ = race.steps[-1], race.differ
+    return {
+        "differing": len(differ.steps) if differ else 0,
+        "explained": differ is None or differ.explained,
+        "gap": differ.gap if differ else 0.0,
+        "rounding": differ.rounding if differ else 0.0,
+        "delta": race.max_delta,
+        "measured": last.cache_bytes,
+        "formula": last.formula_bytes,
+        "seconds": dict(race.seconds),
+        "stop": race.stop,
+    }
+
+
+# Why, how much, where it ends, and what it costs
+
+
+def kept(service: Service, decoder: Decoder, ids: list[int], keep: int) -> dict[str, Any]:
+    """The rows of the first `keep` tokens (0: half), three times. UserError for a text of one token."""
+    ids = ids[:ROWS_TOKENS]
+    if len(ids) < 2:
+        raise UserError("The text has one token; this picture needs a beginning and something after it.")
+    keep = keep or (len(ids) + 1) // 2
+    key = ("kv rows", decoder.name, tuple(ids), keep)
+    found = service.compute(
+        key, lambda: cache_rows.moved(decoder, ids, keep), lambda m: m.edited.nbytes + m.cut.nbytes + 4096
+    )
+    return {
+        "tokens": _shown(decoder, ids),
+        "other": _shown(decoder, found.other),  # the tokens that stand in the changed ending
+        "keep": keep,
+        "edited": found.edited,
+        "cut": found.cut,
+        "sample": found.sample,
+        "layers": found.layers,
+        "sample_layer": found.sample_layer,
+        "numbers": found.numbers,
+        "typical": found.typical,
+        "tolerance": found.tolerance,
+        "equal": found.equal,
+        "dtype": str(decoder.dtype).removeprefix("torch."),
+    }
+
+
+def models() -> list[dict[str, Any]]:
+    """Every public model that the calculator offers."""
+    return [
+        {
+            "name": spec.name,
+            "layers": spec.L,
+            "heads": spec.h,
+            "kv_heads": spec.kv_heads,
+            "head_width": spec.head_width,
+            "parameters": family.count(spec).total,
+            "context": spec.C,
+            "window": spec.window,
+            "source": spec.source,
+        }
+        for spec in family.PUBLIC.values()
+    ]
+
+
+def small_enough(service: Service, decoder: Decoder) -> Decoder | None:
+    """The decoder itself, or another loaded one whose context is quickly filled."""
+    loaded = [decoder, *(service.decoder(name) for name in service.names)]
+    return next((d for d in loaded if d.shape.context <= EDGE_CONTEXT), None)
+
+
+def to_the_edge(decoder: Decoder, ids: list[int]) -> dict[str, Any]:
+    """Fill the context but for a few places, ask for more than fit, and go on by cropping."""
+    run = edge.begin(decoder, ids, EDGE_LEFT, EDGE_ASKED)
+    for _ in run:
+        pass
+    shifted = edge.shifted(decoder, [*run.prompt, *run.written[: run.fits]])
+    return {
+        "model": decoder.name,
+        "context": decoder.shape.context,
+        "prompt": len(run.prompt),
+        "begins": _shown(decoder, run.prompt[:12]),
+        "ends": _shown(decoder, run.prompt[-12:]),
+        "asked": run.asked,
+        "fits": run.fits,
+        "written": _shown(decoder, run.written),
+        "positions": run.positions,
+        "dropped": run.dropped,
+        "moved": shifted.moved,
+        "typical": shifted.typical,
+        "sample": shifted.sample,
+        "layer": shifted.layer,
+        "learned": cache_memory.learned_positions(decoder),
+    }
+
+
+def figure(decoder: Decoder, ids: list[int], new: int, what: str, axes: str) -> dict[str, Any]:
+    """One of the four figures of cost, as Plotly takes it, with the numbers it is made of."""
+    log = axes == "tenfold"
+    if what == "race":
+        room = Race(decoder, ids, new).room
+        sums = {lane: [positions(len(ids), n + 1, cached=lane == "cached") for n in range(room)] for lane in LANES}
+        return {
+            "figure": figures.running_sums(sums, log=log).to_plotly_json(),
+            "lengths": list(range(1, room + 1)),
+            "lines": sums,
+        }
+    lengths = cost.LENGTHS if log else [max(1, cost.LENGTHS[-1] * k // 32) for k in range(33)]
+    found = cost.cost(decoder, lengths)
+    source, names = CURVES[what]
+    lines = {name: [getattr(line, source)[name] for line in found.rows] for name in names}
+    crossing, context = getattr(found, what), decoder.shape.context
+    marks = {"context": context} | ({"crossing": crossing} if crossing else {})
+    return {
+        "figure": figures.against_length(lengths, lines, marks, source, log=log).to_plotly_json(),
+        "crossing": crossing,
+        "context": context,
+        "lengths": list(lengths),
+        "lines": lines,
+        "model": sizes(decoder, Meter(decoder)),
+    }

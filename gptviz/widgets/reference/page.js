@@ -1,0 +1,47 @@
+// The reference: sections to look things up in; the steps beside it are its table of contents.
+import { Api } from "./api.js";
+import { Code } from "./code.js";
+import { Count } from "./count.js";
+import { Family } from "./family.js";
+import { Kinds } from "./kinds.js";
+import { Quiz } from "./quiz.js";
+import { Server } from "./server.js";
+import { Settings } from "./settings.js";
+import { Terms } from "./terms.js";
+
+const MAKE = {
+  code: Code,
+  family: Family,
+  count: Count,
+  server: Server,
+  settings: Settings,
+  kinds: Kinds,
+  terms: Terms,
+  quiz: Quiz,
+  api: Api,
+};
+
+/**
+ * @param {HTMLElement} root
+ * @param {any} app
+ */
+export function mount(root, app) {
+  /** @type {Record<string, any>} */
+  const sections = {};
+  /** @type {any} */
+  let section = null;
+
+  /** @param {string} name */
+  function open(name) {
+    if (!sections[name]) root.append((sections[name] = new MAKE[/** @type {"code"} */ (name)](app)).root);
+    for (const other of Object.values(sections)) other.root.hidden = other !== sections[name];
+    if (section && section !== sections[name] && section.leave) section.leave();
+    return (section = sections[name]);
+  }
+
+  return {
+    show: (/** @type {any} */ view) => open(view.show).show(view),
+    resize: () => section && section.resize && section.resize(),
+    table: () => (section && section.table ? section.table() : null),
+  };
+}
