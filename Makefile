@@ -3,13 +3,15 @@
 
 PY := .venv/bin/python
 .DELETE_ON_ERROR:
-.PHONY: help run test check families format clean
+.PHONY: help run test check families format clean screenshots record
 
 help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
 	@echo "make test      lint, types, import rules and all tests; ARGS goes to pytest, as in  make test ARGS='-k mask'"
 	@echo "make check     the same without the tests"
 	@echo "make families  what is shown exactly, what is refused and why: families of decoders, vocabularies, damaged folders"
+	@echo "make screenshots  pictures of every page and step, into screenshots/"
+	@echo "make record    the first pictures anew, for ARGS='nano smollm2-135m'"
 	@echo "make format    let ruff, ESLint and Prettier format and mend"
 	@echo "make clean     remove .venv, node_modules and the caches"
 	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
@@ -29,6 +31,12 @@ test: check
 
 families: .venv/.dev
 	@$(PY) -m tests.odd
+
+screenshots: .venv/.dev
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m tools.screenshots $(ARGS)
+
+record: .venv/.dev
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m tools.record $(ARGS)
 
 format: .venv/.dev
 	$(PY) -m ruff check --fix .

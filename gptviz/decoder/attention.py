@@ -13,10 +13,13 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from gptviz.decoder import masks
+from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
 
 NAME = "gptviz"
 DIRECTIONS = ("causal", "none", "wrong_way")
+PATTERNS = (*DIRECTIONS, "blocks")  # and a mistake that real code has made: open inside blocks of BLOCK tokens
+BLOCK = 4
 Observer = Callable[[int, Tensor, Tensor], None]
 Witness = Callable[[nn.Module, int, dict[str, Any], Tensor], None]
 
@@ -25,7 +28,7 @@ Witness = Callable[[nn.Module, int, dict[str, Any], Tensor], None]
 class MaskRule:
     """Which keys a query may see, layer by layer.
 
-    `direction` is the pattern of the *open* layers: "causal", "none" or "wrong_way". `layers` names the open
+    `direction` is the pattern of the *open* layers: one of PATTERNS. `layers` names the open
     layers (None: every layer); all the others stay causal.
     """
 
@@ -33,11 +36,11 @@ class MaskRule:
     layers: frozenset[int] | None = None
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(DIRECTIONS)}.')
+        if self.direction not in PATTERNS:
+            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(PATTERNS)}.')
 
     def pattern(self, layer: int) -> str:
-        """The pattern of one layer: "causal", "none" or "wrong_way"."""
+        """The pattern of one layer, one of PATTERNS."""
         return self.direction if self.layers is None or layer in self.layers else "causal"
 
     @property
@@ -73,6 +76,8 @@ def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu") 
         return key <= query  # [Tq, Tk]
     if pattern == "wrong_way":
         return key >= query
+    if pattern == "blocks":
+        return key // BLOCK <= query // BLOCK
     return torch.ones(Tq, Tk, dtype=torch.bool, device=device)
 
 
@@ -82,6 +87,9 @@ def turned(mask: Tensor, pattern: str) -> Tensor:
     Opened, a layer reads as far ahead as it reads back: the mask and its mirror. A sliding window stays a window.
     """
     mirror = mask.transpose(-2, -1)
+    if pattern == "blocks":
+        T = mask.shape[-1]
+        return mask | (mirror & allowed("blocks", T, T, mask.device))
     return mask if pattern == "causal" else mirror if pattern == "wrong_way" else mask | mirror
 
 
@@ -99,9 +107,14 @@ class Lens:
         lengths: Tensor | None = None,
         residual: bool = False,
         inputs: Iterable[int] = (),
+        edits: Edits | None = None,
+        keep_outputs: bool = False,
         witness: Witness | None = None,
     ) -> None:
         self.rule = rule
+        self.edits = edits
+        self.outputs: dict[int, Tensor] = {}  # of each layer's heads, [B, T, h, d_v], where they are kept
+        self.keep_outputs = keep_outputs
         self.observe = observe
         self.observed = None if observed is None else frozenset(observed)
         self.lengths = lengths  # [B], only where rows are padded on the right
@@ -262,7 +275,44 @@ def _note(lens: Lens, layer: int, query: Tensor, key: Tensor, value: Tensor, mas
     lens.visited[layer] = Visit(*sizes, mask, 1 if before is None else before.calls + 1)
 
 
+def edited_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    lens: Lens | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    """`attention`, and after it what a request changes of the heads' outputs, before W_O."""
+    output, _ = attention(module, query, key, value, attention_mask, lens=lens, **kwargs)
+    if lens is None:
+        return output, None
+    layer = int(getattr(module, "layer_idx", 0))
+    if lens.edits:
+        causal = kwargs.get("is_causal")
+        causal = bool(getattr(module, "is_causal", True) if causal is None else causal)
+
+        def scores(head: int, at: int) -> Tensor:
+            seen = lens.mask(layer, attention_mask, causal, query.shape[-2], key.shape[-2], query.device)
+            return _row(head, at, query, key, kwargs).masked_fill(~seen[:, 0, at], float("-inf"))  # [B, Tk]
+
+        output = lens.edits.apply(layer, output, scores, value)
+    if lens.keep_outputs:
+        lens.outputs[layer] = output
+    return output, None
+
+
+def _row(head: int, at: int, query: Tensor, key: Tensor, kwargs: dict[str, Any]) -> Tensor:
+    """One query's scores of one head, before the mask: [B, Tk], float32."""
+    scaling, softcap = kwargs.get("scaling"), kwargs.get("softcap")
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    group = head // (query.shape[1] // key.shape[1])
+    row = torch.einsum("bd,bkd->bk", query[:, head, at].float(), key[:, group].float()) * scaling
+    return row if softcap is None else softcap * torch.tanh(row / softcap)
+
+
 def register() -> None:
     """Make the function known to transformers as `attn_implementation="gptviz"`; calling it twice does no harm."""
-    AttentionInterface.register(NAME, attention)
+    AttentionInterface.register(NAME, edited_attention)
     AttentionMaskInterface.register(NAME, masks.library_mask)

@@ -17,11 +17,13 @@ from gptviz.decoder import attention
 from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, KeptRows, cache_bytes, kept_rows
 from gptviz.decoder.device import pick_device, pick_dtype
+from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.experts import Experts, Tally, counted, one_row_at_a_time
 from gptviz.decoder.fast_pass import Written, find
 from gptviz.decoder.loading import load_model, load_tokenizer, reason
 from gptviz.decoder.probe import check_once, final_norm, find_layers, verify
+from gptviz.decoder.projection import projections
 from gptviz.decoder.run import LayerAttention, Run, Step
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
@@ -44,6 +46,7 @@ class Decoder:
         self.shape = shape_of(model, self.facts)
         self.experts = Experts(model, self.layers)
         self.norm = final_norm(model, self.layers)
+        self.projections = projections(model, self.layers)  # W_O of each layer, None where heads cannot be told apart
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
             layer.register_forward_hook(_keep_residual, with_kwargs=True)
@@ -106,13 +109,15 @@ class Decoder:
         observe: Observer | None = None,
         inputs: Iterable[int] = (),
         one_row: bool = False,
+        edits: Edits | None = None,
     ) -> Run:
         """One forward pass over T tokens.
 
         `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
         are; `observe(layer, scores, weights)` ([h, T, T]
         each) sees every layer in turn and keeps nothing, which is what a long prompt needs. `one_row` runs experts one
-        row at a time, so that a row's bits do not depend on which others chose the same expert. UserError on bad ids.
+        row at a time, so that a row's bits do not depend on which others chose the same expert; `edits` switches heads
+        off. UserError on bad ids.
         """
         ids = self.check_ids(ids)
         kept: dict[int, tuple[Tensor, Tensor]] = {}
@@ -125,7 +130,8 @@ class Decoder:
                 observe(layer, scores[0], weights[0])
 
         watching = observe is not None or bool(wanted)
-        lens = Lens(rule, look if watching else None, None if observe else wanted, residual=residual, inputs=inputs)
+        observed = None if observe else wanted
+        lens = Lens(rule, look if watching else None, observed, residual=residual, inputs=inputs, edits=edits)
         with one_row_at_a_time(one_row):
             logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]

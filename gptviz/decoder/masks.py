@@ -80,20 +80,26 @@ def reach_of(mask: Tensor | None, context: int) -> Reach:
     if mask is None or function is None:
         return Reach("other")
     last = context - 1
-    count = _keys_read(function, last)
+
+    def read(query: int) -> int:
+        return _keys_read(function, query, mask.device)
+
+    count = read(last)
     if count == context:
         return Reach()
-    if count == _keys_read(function, last - 1):
+    if count == 0:
+        return Reach("other")
+    if count == read(last - 1):
         return Reach("window", count)
-    size = _keys_read(function, last - count) if count <= last else count  # the query that ends the block before
+    size = read(last - count) if count <= last else count  # the query that ends the block before
     return Reach("chunks", size) if size and count == last % size + 1 else Reach("other")
 
 
-def _keys_read(function: Callable[..., Tensor], query: int) -> int:
-    """How many keys up to itself a query reads."""
-    zero = torch.tensor(0)
+def _keys_read(function: Callable[..., Tensor], query: int, device: torch.device) -> int:
+    """How many keys up to itself a query reads; 0 where the function does not say."""
+    zero = torch.tensor(0, device=device)
     try:
-        seen = function(zero, zero, torch.tensor(query), torch.arange(query + 1))
+        seen = function(zero, zero, torch.tensor(query, device=device), torch.arange(query + 1, device=device))
     except (IndexError, RuntimeError):  # a mask for this very text, such as one of packed texts
         return 0
     return int(torch.as_tensor(seen).expand(query + 1).sum())

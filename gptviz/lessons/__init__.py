@@ -2,6 +2,6 @@
 
 from types import ModuleType
 
-from gptviz.lessons import inside, kv_cache, next_token, reference
+from gptviz.lessons import attention, inside, kv_cache, mask, next_token, prefix, reference, training, twins
 
-PAGES: list[ModuleType] = [next_token, inside, kv_cache, reference]
+PAGES: list[ModuleType] = [next_token, inside, attention, mask, prefix, training, twins, kv_cache, reference]

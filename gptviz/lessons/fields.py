@@ -15,8 +15,8 @@ class Field:
     """One value of the address.
 
     Kinds: "int", "float" (low to high), "choice" (one of `choices`), "text" (up to 200 characters), "layers" ("", "3",
-    "3,7" or "all"), "head" ("8.3"), "heads" ("8.3,24.4"), "yes" (true or false). Limits that depend on the model are
-    the page's to check.
+    "3,7", "all", or "middle" for the one in the middle of any model), "head" ("8.3"), "heads" ("8.3,24.4"), "yes" (true
+    or false). Limits that depend on the model are the page's to check.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Field:
         return {
             "choice": "one of " + ", ".join(self.choices),
             "text": "a text of at most 200 characters",
-            "layers": "layers as in 15 or 3,7, or all, or nothing",
+            "layers": "layers as in 15 or 3,7, or all, or middle, or nothing",
             "head": "a layer and a head as in 8.3",
             "heads": "heads as in 8.3,24.4",
             "yes": "yes or no",
@@ -71,7 +71,7 @@ def _text(_: Field, text: str) -> str | None:
 
 
 def _layers(_: Field, text: str) -> str | None:
-    return text if text in ("", "all") or re.fullmatch(r"\d{1,4}(,\d{1,4}){0,255}", text) else None
+    return text if text in ("", "all", "middle") or re.fullmatch(r"\d{1,4}(,\d{1,4}){0,255}", text) else None
 
 
 def _head(_: Field, text: str) -> str | None:

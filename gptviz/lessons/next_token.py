@@ -34,7 +34,7 @@ PLACES = (50, 100, 1_000, 10_000)  # further down the list
 
 
 def questions(service: Service) -> list[Question]:
-    """What the page asks, and /next_token, /generate, /surprisal."""
+    """What the page asks, and /next_token, /generate."""
 
     def outlook(text: str, model: str = "") -> dict[str, Any]:
         """The likeliest tokens with their probability, some further down, and what all the others hold together."""

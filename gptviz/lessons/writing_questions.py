@@ -1,4 +1,4 @@
-"""/next_token, /generate and /surprisal: what the next-token page shows, for programs."""
+"""/next_token and /generate: what the next-token page shows, for programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.looking import logit_lens
 from gptviz.lab.writing import sampling
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lab.writing.writer import BeamSearch, Writing, loops
@@ -19,7 +18,7 @@ MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many 
 
 
 def public(service: Service) -> list[Question]:
-    """The three endpoints."""
+    """The two endpoints."""
 
     def next_token(
         text: str,
@@ -62,19 +61,7 @@ def public(service: Service) -> list[Question]:
         choose = sampling.greedy if strategy == "greedy" else sampling.sampler(settings, seed)
         yield from _write(service, Writing(decoder, ids, choose, max_new_tokens=n, use_cache=bool(use_cache)))
 
-    def surprisal(text: str, model: str = "") -> dict[str, Any]:
-        """−ln p of every token after the first; their mean is the loss, exp of it the perplexity."""
-        decoder, ids = service.encode(text, model)
-        key = ("surprise", decoder.name, tuple(ids))
-        found = service.compute(key, lambda: logit_lens.read(decoder, ids).surprise, lambda s: 8 * len(s.nats) + 64)
-        tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
-        return {"tokens": tokens, "nats": found.nats, "loss": found.loss, "perplexity": found.perplexity}
-
-    return [
-        Question("next_token", next_token),
-        Question("generate", generate, limit=4),
-        Question("surprisal", surprisal),
-    ]
+    return [Question("next_token", next_token), Question("generate", generate, limit=4)]
 
 
 def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[str, Any]:

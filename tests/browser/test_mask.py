@@ -1,219 +1,226 @@
-"""The mask page as a student uses it: open layers, guess, and read what moved."""
+"""The mask page: what its picture shows is what the lab computes, and every control, pointer and key moves it."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+import torch
 from playwright.sync_api import Page, expect
 
 from gptviz.decoder.attention import MaskRule
 from gptviz.lab.masking import leak
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
-MAP_GUESS = "that row and all rows after it"
-
-# Colours of the map left of the edit, row by row: "zero", "warn" or "key", from the pixels.
-ROWS = """(column) => {
-  const canvas = document.querySelector(".gv-map canvas"), c = canvas.getContext("2d");
-  const ratio = canvas.width / canvas.clientWidth;
-  const wide = (canvas.clientWidth - 42) / document.querySelectorAll(".gv-pickstrip .gv-tok").length;
-  return [...document.querySelector(".gv-gutter").children].map((chip) => {
-    const [r, g, b] = c.getImageData((2 + column * wide + 3) * ratio, (chip.offsetTop + 4) * ratio, 1, 1).data;
-    return Math.abs(r - b) < 14 ? "zero" : r > b ? "warn" : "key";
-  });
-}"""
-
-# A widget mounted with nothing to draw yet: the controls outside a guess that can be used, then every one pressed.
-EARLY = """(name) => {
-  const ask = { question: "?", options: ["a", "b"] };
-  const chunks = Array(7).fill(0).map(() => Array(8).fill(0));
-  const words = { ...ask, map: ask, heads: ask, loss: ask, loss_note: "" };
-  const fixed = { words, evidence: "", answer: "", codes: [], chunks };
-  const root = document.createElement("div"), calls = [];
-  document.body.append(root);
-  const server = new Proxy({}, { get: (_, fn) => async () => { calls.push(fn); throw fn; } });
-  const trigger = (event) => event === "act" && calls.push(event);
-  gptviz.mount[name](root, { props: {}, trigger, server, fixed })(null);
-  const own = [...root.querySelectorAll("button, input, select")]
-    .filter((n) => !n.closest(".gv-ask, .gv-cover, [hidden]"));
-  const usable = own.filter((n) => !n.disabled).length;
-  const waiting = root.textContent.includes("Waiting for the model.");
-  root.querySelectorAll(".gv-ask button, .gv-skip").forEach((n) => n.click());
-  for (const n of own) { n.disabled = false; n.click(); n.dispatchEvent(new Event("change")); }
-  return { usable, waiting, calls };
-}"""
+KINDS = """column => [...document.querySelectorAll(`.gv-g-cells rect[data-column="${column}"]`)]
+    .map((r) => r.dataset.kind).reverse()"""
+FRAME = "html => document.documentElement.scrollWidth"
 
 
 @pytest.fixture
 def mask(open_page) -> Page:
-    page = open_page("mask", PROMPT)
-    page.wait_for_selector(".gv-layer")
-    return page
+    return open_page("mask", prompt=PROMPT)
 
 
-def layer(page: Page, k: int):
-    return page.locator(".gv-layer").nth(k)
+@pytest.fixture
+def reach(open_page) -> Page:
+    return open_page("mask", prompt=PROMPT, step=3, at=9, guesses=0)
 
 
-def settled(page: Page) -> None:
-    page.wait_for_function("!document.querySelector('.gv-map').hasAttribute('aria-busy')")
+def painted(page: Page, state: str) -> None:
+    """Wait until the picture stands for this state: view, open layers, direction."""
+    expect(page.locator(f'.gv-mask[data-painted="{state}"]')).to_be_attached()
 
 
-def test_with_every_mask_on_the_left_is_exactly_zero(mask):
-    expect(mask.locator(".gv-mask-summary")).to_contain_text("everything to its left is exactly 0 in all 6 rows")
-    assert mask.evaluate(ROWS, 2) == ["zero"] * 6
-    expect(mask.locator(".gv-mask-cell")).to_contain_text("After layer 3, ·the (put at position 7) moved by")
+def sentence(page: Page):
+    return page.locator(".gv-say")
 
 
-def test_one_open_layer_waits_for_a_guess_and_fills_the_rows_after_it(mask):
-    layer(mask, 1).click()
-    settled(mask)
-    cover = mask.locator(".gv-map .gv-cover")
-    expect(cover).to_be_visible()
-    expect(mask.locator(".gv-mask-summary")).to_have_text("Guess first: which rows will move?")
-    mask.get_by_role("button", name=MAP_GUESS).click()
-    expect(cover).to_be_hidden()
-    expect(mask.locator(".gv-maskfig .gv-answer")).to_contain_text("As you guessed. Layer 1 was open")
-    expect(mask.locator(".gv-mask-summary")).to_contain_text(
-        "up to layer 0 everything to its left is exactly 0; from layer 1 on"
-    )
-    assert mask.evaluate(ROWS, 2) == ["zero", "zero", "warn", "warn", "warn", "warn"]
+def heights(page: Page, name: str) -> list[float]:
+    return [float(bar.get_attribute("height")) for bar in page.locator(f".gv-board .gv-{name}").all()]
 
 
-def test_the_numbers_on_the_map_are_those_of_the_endpoint(mask, nano):
-    mask.locator(".gv-mask-side").get_by_role("button", name="last", exact=True).click()
-    mask.get_by_role("button", name=MAP_GUESS).click()
-    settled(mask)
-    canvas = mask.locator(".gv-map .gv-over")
-    canvas.focus()
-    for key in ["ArrowUp"] * 9 + ["ArrowLeft"] * 20 + ["ArrowDown"] * 4 + ["ArrowRight"] * 3:
-        canvas.press(key)
+def test_the_first_screen_counts_the_guesses_and_its_bars_are_the_labs_probabilities(mask, nano):
     ids = nano.tokenizer.encode(PROMPT)
-    found = leak.contamination(nano, ids, 7, leak.one_token(nano, " the"), MaskRule("none", frozenset({3})))
-    expected = float(found.change[4, 3])
-    expect(mask.locator(".gv-mask-cell")).to_contain_text(f"After layer 3, ·John (position 3) moved by {expected:.3f}")
+    found = leak.true_next(nano, ids, MaskRule("none"))
+    expect(sentence(mask)).to_contain_text(f"{found.rises} of {len(ids) - 1} guesses get better")
+    closed, changed = heights(mask, "closed"), heights(mask, "changed")
+    assert len(closed) == len(changed) == len(ids) - 1
+    whole = max(found.causal.max(), found.changed.max())
+    tallest = max(closed + changed)
+    for bars, chances in ((closed, found.causal), (changed, found.changed)):
+        drawn = torch.tensor(bars) / tallest
+        assert torch.allclose(drawn, (chances / whole).float(), atol=0.01)
+    body = mask.locator(".gv-body:visible")
+    expect(body).to_contain_text(
+        f"rises from {found.loss_causal:.2f} to {found.loss_changed:.2f}"
+    )  # dearer on this text
 
 
-def test_all_layers_the_wrong_way_mirror_the_map(mask):
-    mask.locator(".gv-mask-side").get_by_role("button", name="all", exact=True).click()
-    mask.get_by_role("button", name=MAP_GUESS).click()
-    mask.get_by_role("button", name="only forward").click()
-    settled(mask)
-    assert mask.evaluate(ROWS, 2) == ["zero", *["warn"] * 5]
-    assert mask.evaluate(ROWS, 12) == ["zero"] * 6
+def test_bars_stand_over_the_tokens_they_guess(mask):
+    bar = mask.locator('.gv-board .gv-closed[data-column="3"]').bounding_box()
+    other = mask.locator('.gv-board .gv-changed[data-column="3"]').bounding_box()
+    word = mask.locator(".gv-board text.gv-tok", has_text="·John").first.bounding_box()
+    middle = (bar["x"] + other["x"] + other["width"]) / 2
+    assert abs(middle - (word["x"] + word["width"] / 2)) < 2
 
 
-def test_causal_closes_everything_and_a_chip_opens_again(mask):
-    layer(mask, 0).click()
-    mask.get_by_role("button", name=MAP_GUESS).click()
-    settled(mask)
-    mask.locator(".gv-mask-side").get_by_role("button", name="causal").click()
-    settled(mask)
-    assert mask.evaluate(ROWS, 2) == ["zero"] * 6
-    layer(mask, 3).click()
-    settled(mask)
-    expect(mask.locator(".gv-layer[aria-pressed=true]")).to_have_count(2)
-    assert "warn" in mask.evaluate(ROWS, 2)
+def test_a_closed_mask_leaves_exact_zeros_left_of_the_replaced_token(reach):
+    expect(sentence(reach)).to_contain_text("all 45 cells left of it move by exactly 0")
+    assert reach.evaluate(KINDS, 8) == ["zero"] * 5
+    assert reach.evaluate(KINDS, 10)[1:] == ["key"] * 4
 
 
-def test_a_new_prompt_keeps_the_layers_open_and_says_so_everywhere(mask):
-    layer(mask, 1).click()
-    mask.get_by_role("button", name=MAP_GUESS).click()
-    mask.get_by_role("button", name="a tenth to a half").click()
-    settled(mask)
-    mask.get_by_test_id("textbox").first.fill("The old man and the sea were not the best of friends")
-    mask.get_by_role("button", name="Run", exact=True).click()
-    expect(mask.locator(".gv-mask-summary")).to_contain_text("from layer 1 on, every row has moved")
-    settled(mask)
-    expect(mask.locator(".gv-layer[aria-pressed=true]")).to_have_text("layer 1open")
-    expect(mask.locator(".gv-leakheads .gv-say")).to_contain_text("The heads of the open layers give")
-    assert mask.evaluate(ROWS, 1) == ["zero", "zero", "warn", "warn", "warn", "warn"]
+def test_pressing_one_layer_floods_it_and_all_above_and_a_second_one_goes_with_it(reach):
+    reach.locator('.gv-lay[data-layer="2"] .gv-hit').click()
+    painted(reach, "reach 2 none")
+    assert reach.evaluate(KINDS, 3) == ["zero", "zero", "zero", "warn", "warn"]
+    expect(sentence(reach)).to_contain_text("Only layer 2 is open, and 18 cells left of")
+    assert "open=2" in reach.url or reach.wait_for_url(re.compile("open=2")) is None
+    reach.locator('.gv-lay[data-layer="1"] .gv-hit').click()
+    painted(reach, "reach 1,2 none")
+    assert reach.evaluate(KINDS, 3) == ["zero", "zero", "warn", "warn", "warn"]
 
 
-def test_another_token_and_another_word(mask):
-    mask.locator(".gv-pickstrip .gv-tok").nth(2).click()
-    settled(mask)
-    assert mask.evaluate(ROWS, 1) == ["zero"] * 6
-    assert mask.evaluate(ROWS, 5)[1:] == ["key"] * 5
-    box = mask.get_by_label("Replace it by")
-    box.fill(" green ideas")
+def test_the_map_is_the_labs_measured_contamination(reach, nano):
+    reach.get_by_role("button", name="all open", exact=True).click()
+    painted(reach, "reach 0,1,2,3 none")
+    ids = nano.tokenizer.encode(PROMPT)
+    found = leak.contamination(nano, ids, 9, leak.one_token(nano, " the"), MaskRule("none")).change  # [L+1, T]
+    for column in (0, 8, 9, 13):
+        kinds = [("zero" if x == 0 else "warn" if column < 9 else "key") for x in found[:, column].tolist()]
+        assert reach.evaluate(KINDS, column) == kinds
+    cell = reach.locator('.gv-g-cells rect[data-row="4"][data-column="8"]')
+    cell.hover()
+    shown = re.search(r"moved by ([\d.]+)", sentence(reach).inner_text())
+    assert float(shown.group(1)) == pytest.approx(float(found[4, 8]), rel=0.02)
+
+
+def test_another_token_and_another_word_are_replaced_and_a_bad_one_is_one_sentence(reach):
+    reach.locator('.gv-g-cells rect[data-row="2"][data-column="4"]').click()
+    expect(sentence(reach)).to_contain_text("all 20 cells left of it")
+    box = reach.get_by_label("The word that replaces it")
+    box.fill("dog")
     box.press("Enter")
-    expect(mask.locator(".gv-mask-summary")).to_contain_text('replacement is " green ideas", which is 2 tokens')
-    box.fill(" or")
+    expect(sentence(reach)).to_contain_text("·went becomes ·dog")
+    box.fill("green ideas")
     box.press("Enter")
-    expect(mask.locator(".gv-mask-summary")).to_contain_text("·and → ·or")
+    expect(reach.locator(".gv-fail")).to_contain_text('replacement is " green ideas", which is 2 tokens')
 
 
-def test_heads_and_loss_wait_for_their_own_guesses(mask, nano):
-    layer(mask, 2).click()
-    settled(mask)
-    expect(mask.locator(".gv-leaks .gv-cover:visible")).to_have_count(2)
-    mask.get_by_role("button", name="a tenth to a half").click()
-    mask.get_by_role("button", name="it hardly changes").click()
-    expect(mask.locator(".gv-leaks .gv-cover:visible")).to_have_count(0)
-    mass = leak.leaked_mass(nano, nano.tokenizer.encode(PROMPT), MaskRule("none", frozenset({2})))
-    expect(mask.locator(".gv-leakheads .gv-say")).to_contain_text(f"{100 * float(mass[2].mean()):.1f} %")
-    expect(mask.locator(".gv-leakbar")).to_have_count(4)
-    expect(mask.locator(".gv-leaks .gv-answer").nth(1)).to_contain_text(
-        re.compile(r"\d\.\d\d nats a token with all masks on")
-    )
+def test_the_wrong_way_mirrors_the_map(open_page):
+    page = open_page("mask", prompt=PROMPT, step=5, at=6)
+    assert page.evaluate(KINDS, 2)[1:] == ["warn"] * 4
+    assert page.evaluate(KINDS, 9) == ["zero"] * 5
 
 
-def test_influence_runs_on_request_and_has_an_empty_upper_triangle(mask):
-    box = mask.locator(".gv-w-influence")
-    box.get_by_role("button", name="right of the diagonal").click()
-    box.get_by_role("button", name="Run 14 prompts").click()
-    expect(box.locator(".gv-answer")).to_contain_text(
-        "As you guessed. 0 of 91 pairs right of the diagonal moved, 91 of 91 left of it."
-    )
-    over = box.locator(".gv-over")
-    over.focus()
-    over.press("ArrowRight")
-    expect(box.locator(".gv-say").last).to_contain_text("by exactly 0: it comes later, and the mask hides it.")
-    layer(mask, 1).click()
-    settled(mask)
-    expect(box.locator(".gv-reveal, .gv-fig > .gv-cap")).to_contain_text("before you changed the layers")
-    box.get_by_role("button", name="Run 14 prompts").click()
-    expect(box.locator(".gv-figtitle .gv-cap")).to_have_text("layer 1 open above")
-    expect(box.locator(".gv-say").last).to_contain_text("a leak")
-    expect(box.locator(".gv-tally")).to_contain_text("of 91 pairs right of the diagonal moved")
-    expect(box.locator(".gv-ask")).to_be_hidden()  # it asks about a model with every mask on
+def test_the_guess_waits_with_the_picture_and_the_answer_gives_the_reason(open_page):
+    page = open_page("mask", prompt=PROMPT, step=4, at=9)
+    assert page.evaluate(KINDS, 3) == ["zero"] * 5  # still closed
+    page.get_by_role("button", name="only that row").click()
+    painted(page, "reach 2 none")
+    expect(page.locator(".gv-ask")).to_contain_text("Not quite.")
+    expect(page.locator(".gv-ask")).to_contain_text("2 of 5 rows")
 
 
-def test_the_three_ways_are_compared_on_the_chosen_layer(mask):
-    box = mask.locator(".gv-w-ways")
-    expect(box.locator("pre")).to_have_count(3)
-    box.get_by_role("button", name="one pair exactly equal").click()
-    expect(box.locator("tr").nth(1)).to_contain_text("0, exactly")
-    before = box.locator("tr").nth(2).inner_text()
-    box.get_by_label("Layer").select_option("0")
-    expect(box.locator("tr").nth(2)).not_to_have_text(before)
+def test_the_grid_is_the_mask_that_the_weights_obey(open_page):
+    page = open_page("mask", prompt=PROMPT, step=2)
+    blocks = page.locator(".gv-gridblock")
+    forbidden = [(q, k) for q in range(4) for k in range(4) if k > q]
+    cells = blocks.nth(1).locator("td:not(:empty)")
+    expect(cells).to_have_count(16)
+    signs = cells.all_inner_texts()
+    assert [signs[4 * q + k] for q, k in forbidden] == ["−∞"] * 6
+    weights = blocks.nth(2).locator("td:not(:empty)").all_inner_texts()
+    assert [weights[4 * q + k] for q, k in forbidden] == ["0"] * 6
+    page.get_by_role("button", name="the triangle turned over").click()
+    painted(page, "grid 0,1,2,3 wrong_way")
+    assert blocks.nth(1).locator("td:not(:empty)").all_inner_texts()[4] == "−∞"
 
 
-@pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1920, True)])
-def test_nothing_sticks_out_of_the_page(open_page, width, dark):
-    page = open_page("mask", PROMPT, width=width, dark=dark)
-    page.wait_for_selector(".gv-layer")
-    layer(page, 0).click()
-    page.get_by_role("button", name=MAP_GUESS).click()
-    settled(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    chip, canvas = layer(page, 0).bounding_box(), page.locator(".gv-map canvas").first.bounding_box()
-    assert chip["x"] + chip["width"] <= canvas["x"]
+def test_the_three_ways_run_on_the_chosen_layer(open_page):
+    page = open_page("mask", prompt=PROMPT, step=6)
+    expect(page.locator(".gv-waylist pre")).to_have_count(4)
+    expect(page.locator(".gv-wayresult td").first).to_have_text("exactly 0")
+    expect(page.locator(".gv-waylist pre").nth(1)).to_contain_text('float("-inf")')
+    before = page.locator(".gv-wayresult td").all_inner_texts()
+    page.get_by_label("Layer whose queries").select_option("0")
+    painted(page, "ways 0 none")
+    assert page.locator(".gv-wayresult td").all_inner_texts() != before
 
 
-def test_a_single_token_and_hostile_text_are_drawn_as_text(open_page):
-    page = open_page("mask", "Hi")
-    page.wait_for_selector(".gv-layer")
-    expect(page.locator(".gv-mask-summary")).to_contain_text("stands first, so nothing is left of it")
-    hostile = open_page("mask", "<img src=x onerror=document.title='owned'> ${1+1} {{value}}")
-    hostile.wait_for_selector(".gv-layer")
-    assert hostile.locator(".gv-w-mask img").count() == 0
-    assert hostile.title() == "gptviz"
+def test_influence_streams_into_a_triangle_and_one_open_layer_fills_it(open_page):
+    page = open_page("mask", prompt=PROMPT, step=7)
+    expect(page.locator(".gv-tally")).to_have_text("0 of 91 pairs right of the diagonal moved")
+    kinds = page.evaluate("[...document.querySelectorAll('.gv-square [data-kind]')].map((r) => r.dataset.kind)")
+    assert [kinds[14 * i + j] for i in range(14) for j in range(i + 1, 14)] == ["zero"] * 91
+    assert "zero" not in [kinds[14 * i + j] for i in range(14) for j in range(i + 1)]
+    page.get_by_role("button", name="One open layer").click()
+    expect(page.locator(".gv-tally")).to_contain_text("91 of 91 pairs")
 
 
-@pytest.mark.parametrize("name", ["mask", "influence", "prefix", "prefixes"])
-def test_nothing_can_be_asked_before_there_is_data(mask, name):
-    assert mask.evaluate(EARLY, name) == {"usable": 0, "waiting": True, "calls": []}
-    mask.wait_for_timeout(500)  # an error of the page, now or in what was set off, fails the test at its end
+def test_a_long_run_can_be_stopped_and_more_than_64_tokens_are_refused_in_words(open_page):
+    page = open_page("mask", prompt="the cat sat on a red mat and " * 7, step=7)
+    run = page.get_by_role("button", name=re.compile(r"Run \d+ prompts"))
+    expect(run).to_be_visible()
+    run.click()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name=re.compile(r"Run \d+ prompts"))).to_be_enabled()
+    page = open_page("mask", prompt="the cat sat on a red mat and " * 10, step=7)
+    expect(sentence(page)).to_contain_text("at most 64 tokens")
+
+
+def test_by_keyboard_alone(reach):
+    board = reach.locator(".gv-board")
+    board.focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        board.press(key)
+    expect(sentence(reach)).to_contain_text("After layer 3, ·Mary moved by exactly 0")
+    board.press("Enter")
+    expect(sentence(reach)).to_contain_text("After layer 3, ·Mary moved by")
+    for _ in range(2):
+        board.press("ArrowLeft")
+    expect(sentence(reach)).to_contain_text("Layer 3: its mask is closed")
+    board.press("Enter")
+    painted(reach, "reach 3 none")
+
+
+def test_a_long_text_shows_a_window_and_its_overview(open_page):
+    page = open_page("mask", prompt="the cat sat on a red mat and the dog ran " * 10)
+    drawn = page.locator('.gv-g-cells rect[data-row="0"]').count()
+    assert 20 < drawn < 60
+    expect(page.locator(".gv-overview")).to_be_visible()
+    board = page.locator(".gv-board")
+    board.focus()
+    for _ in range(drawn + 3):
+        board.press("ArrowRight")
+    last = page.locator('.gv-g-cells rect[data-row="0"]').last.get_attribute("data-column")
+    assert int(last) >= drawn + 2
+
+
+@pytest.mark.parametrize(
+    ("step", "width", "height", "dark"),
+    [(1, 390, 844, True), (4, 390, 844, False), (2, 1280, 800, True), (7, 1920, 1080, False), (1, 360, 300, False)],
+)
+def test_the_picture_stays_in_its_box(open_page, step, width, height, dark):
+    view = {"embed": 1} if width == 360 else {"present": 1} if width == 1920 else {}
+    page = open_page("mask", prompt=PROMPT, step=step, guesses=0, width=width, height=height, dark=dark, **view)
+    assert page.evaluate(FRAME) <= width
+    stage = page.locator(".gv-stage").bounding_box()
+    picture = page.locator(".gv-boardbox, .gv-grids, .gv-influence").locator("visible=true").first.bounding_box()
+    assert picture["y"] + picture["height"] <= stage["y"] + stage["height"] + 1
+
+
+def test_a_single_token_and_hostile_text_stay_text(open_page):
+    page = open_page("mask", prompt="Hi")
+    expect(sentence(page)).to_contain_text("stands alone")
+    hostile = open_page("mask", prompt="<img src=x onerror=document.title='owned'> ${1+1} {{value}}")
+    assert hostile.locator(".gv-mask img").count() == 0
+    assert "owned" not in hostile.title()
+
+
+def test_the_table_has_the_pictures_numbers(open_page, nano):
+    page = open_page("mask", prompt=PROMPT, table=1)
+    rows = page.locator(".gv-table tbody tr")
+    expect(rows).to_have_count(13)
+    expect(rows.nth(1)).to_contain_text("·and")

@@ -1,157 +1,148 @@
-"""The training page as a student uses it."""
+"""The training page as a student uses it: every number on the screen against the lab's."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
-from gptviz.lab.teaching import teacher_forcing
+from gptviz.decoder.decoder import Decoder
+from gptviz.lab.teaching import one_step, teacher_forcing
+from gptviz.lessons import training
 
 PROMPT = "Once upon a time there was a small cat. The cat sat on the mat."
+Opener = Callable[..., Page]
+
+
+def said(where: Locator) -> str:
+    return where.inner_text().replace("\u00a0", " ")
+
+
+def figures(page: Page, kind: str) -> list[str]:
+    return page.locator(f".gv-strip text.gv-trnum.gv-is-{kind}").all_inner_texts()
+
+
+def written(nats: float) -> str:
+    return "<0.01" if nats < 0.005 else f"{nats:.{2 if nats < 9.95 else 1}f}"
 
 
 @pytest.fixture(scope="module")
-def scored(nano):
-    return teacher_forcing.score(nano.run(nano.tokenizer.encode(PROMPT)))
+def page(open_pages: Opener) -> Page:
+    return open_pages("training", prompt=PROMPT, guesses=0)
 
 
-def opened(open_page, prompt=PROMPT, **options):
-    page = open_page("training", prompt, **options)
-    page.wait_for_selector(".gv-forced .gv-fcol")
-    return page
+def step(page: Page, number: int) -> None:
+    page.locator(".gv-steps li").nth(number - 1).locator(".gv-head").click()
+    page.wait_for_selector(f'.gv-app[data-shown="training/{number}/live"]')
 
 
-def guess_box(page, nth):
-    return page.locator(".gv-ask:visible").nth(nth)
+def test_one_step_of_learning_is_real(page: Page, nano: Decoder) -> None:
+    step(page, 1)
+    ids = nano.tokenizer.encode(PROMPT)
+    found = one_step.learn(nano, ids, training.USUAL_RATE)
+    assert figures(page, "before") == [written(x) for x in found.before]
+    assert figures(page, "after") == [written(x) for x in found.after]
+    means = [sum(x) / len(x) for x in (found.before, found.after)]
+    assert re.findall(r"\d+\.\d+", said(page.locator(".gv-say"))) == [written(x) for x in means]
+    page.get_by_role("group", name="Learning rate").get_by_role("button", name="0.05", exact=True).click()
+    far = one_step.learn(nano, ids, 0.05).after
+    expect(page.locator(".gv-say")).to_contain_text(written(sum(far) / len(far)))
 
 
-def said(locator) -> str:
-    return locator.inner_text().replace("\u00a0", " ")
-
-
-def test_the_strip_pairs_each_token_with_the_next_and_hides_the_loss(open_page, nano, scored):
-    page = opened(open_page)
+def test_the_columns_pair_each_token_with_the_next(page: Page, nano: Decoder) -> None:
+    step(page, 1)
     shown = [token.shown for token in nano.tokenizer.tokens(nano.tokenizer.encode(PROMPT))]
-    columns = page.locator(".gv-fcol")
-    assert columns.locator(".gv-given").all_inner_texts() == shown[:-1]
-    assert columns.locator(".gv-target").all_inner_texts() == shown[1:]
-    assert set(columns.locator(".gv-price").all_inner_texts()) == {"·"}
-    assert "?" in said(page.locator(".gv-totals"))
+    for kind, tokens in (("read", shown[:-1]), ("asked", shown[1:])):
+        texts = page.locator(f".gv-strip text.gv-tr{kind}").all_inner_texts()
+        cut = [a.removesuffix("…") for a in texts]
+        assert len(cut) == len(tokens)
+        assert all(full.startswith(part) for part, full in zip(cut, tokens, strict=True))
 
 
-def test_a_guess_uncovers_the_loss_and_stands_beside_it(open_page, nano, scored):
-    page = opened(open_page)
-    dearest = max(scored.predictions, key=lambda x: x.nats)
-    box = guess_box(page, 0)
-    right = box.locator(".gv-chip", has_text=f"({dearest.position + 1})")
-    right.click()
-    expect(box.locator(".gv-answer")).to_contain_text("As you guessed")
-    expect(page.locator(".gv-totals")).to_contain_text(f"{scored.loss:.3f}")
-    totals = said(page.locator(".gv-totals"))
-    assert str(len(scored.predictions)) in totals
-    assert f"{scored.perplexity:.1f}" in totals
-    prices = page.locator(".gv-price").all_inner_texts()
-    assert prices == [f"{x.nats:.1f}" for x in scored.predictions]
-
-
-def test_arrow_keys_walk_through_the_predictions(open_page, nano, scored):
-    page = opened(open_page)
-    page.get_by_role("button", name="Show what it said", exact=True).click()
-    page.locator(".gv-forced").focus()
-    page.keyboard.press("Home")
+def test_arrow_keys_say_each_question(page: Page, nano: Decoder) -> None:
+    step(page, 2)
+    scored = teacher_forcing.score(nano.run(nano.tokenizer.encode(PROMPT)))
+    page.locator(".gv-trsvg").focus()
     for prediction in scored.predictions[:3]:
-        text = said(page.locator(".gv-lossstrip .gv-say").first)
-        assert nano.tokenizer.token(prediction.target).shown in text
-        loss = float(re.search(r"(\S+) nats", text.replace("−", "-"))[1])
-        assert loss == pytest.approx(prediction.nats, rel=0.05, abs=0.006)
-        best = page.locator(".gv-guess .gv-tok").first.inner_text()
-        assert best == nano.tokenizer.token(prediction.guesses[0].id).shown
         page.keyboard.press("ArrowRight")
+        sentence = said(page.locator(".gv-say"))
+        assert nano.tokenizer.token(prediction.target).shown in sentence
+        assert nano.tokenizer.token(prediction.guesses[0].id).shown in sentence
+        assert f"a surprise of {written(prediction.nats)}" in sentence
+    assert f"{scored.loss:.2f}" in said(page.locator(".gv-strip text.gv-trvalue"))
 
 
-def test_the_mistakes_are_measured_on_the_readers_text(open_page, nano, scored):
-    ids = nano.tokenizer.encode(PROMPT)
-    page = opened(open_page)
-    button = page.get_by_role("button", name="Show without guessing", exact=True)
-    expect(button).to_be_visible()
-    for place in (".gv-w-mistakes:visible", ".gv-w-quiz:visible", ".gv-totals"):  # the loss is asked for first
-        assert f"{scored.loss:.2f}" not in said(page.locator(place).first)
-    button.click()
-    page.wait_for_selector(".gv-mistakes .gv-row")
-    expect(page.locator(".gv-totals")).to_contain_text(f"{scored.loss:.3f}")
-    expect(page.locator(".gv-w-quiz:visible").first).to_contain_text(f"The loss of your text is {scored.loss:.2f} nats")
-    rows = page.locator(".gv-mistakes .gv-row .n").all_inner_texts()
-    masks = teacher_forcing.mask_losses(nano, ids)
-    expected = [scored.loss, teacher_forcing.unshifted_loss(nano.run(ids)), *masks.values()]
-    assert [float(x) for x in rows] == pytest.approx(expected, abs=6e-4)
-    pads = teacher_forcing.padding(nano, ids)
-    caption = page.locator(".gv-mistakes .gv-cap")
-    expect(caption).to_contain_text(f"{pads.counted[24]:.3f}")
-    page.locator(".gv-mistakes canvas").focus()
-    page.keyboard.press("Home")
-    expect(caption).to_contain_text("With 0 ×")
+def test_each_mistake_keeps_the_right_bars_beside_it(page: Page, nano: Decoder) -> None:
+    step(page, 3)
+    wrong = teacher_forcing.mistakes(nano, nano.tokenizer.encode(PROMPT))
+    for name, button in (("unshifted", "no shift"), ("none", "mask off"), ("wrong_way", "mask turned")):
+        page.get_by_role("group", name="The mistake").get_by_role("button", name=button, exact=True).click()
+        mean = written(sum(wrong[name]) / len(wrong[name]))
+        expect(page.locator(".gv-strip text.gv-trvalue.gv-is-wrong")).to_have_text(mean)
+        assert figures(page, "wrong") == [written(x) for x in wrong[name]]
+        bars = page.locator(".gv-trbars rect")
+        assert bars.count() == 2 * len(wrong[name])
+
+
+def test_padding_counts_and_the_texts_own_mean_stays(page: Page, nano: Decoder) -> None:
+    step(page, 4)
+    pads = teacher_forcing.padding(nano, nano.tokenizer.encode(PROMPT))
+    for count in (0, 1, 7, 24):
+        page.get_by_label("Padding tokens").fill(str(count))
+        expect(page.locator(".gv-strip text.gv-trvalue.gv-is-wrong")).to_have_text(written(pads.counted[count]))
+        assert said(page.locator(".gv-strip text.gv-trvalue.gv-is-right")) == written(pads.ignored[0])
+
+
+def test_own_words_stand_beside_a_control(page: Page) -> None:
+    step(page, 5)
+    expect(page.locator(".gv-owndot.gv-own-own")).to_have_count(len(training.true_texts()))
+    expect(page.locator(".gv-owndot.gv-own-other")).to_have_count(len(training.true_texts()))
+    page.locator(".gv-ownsvg").focus()
     page.keyboard.press("ArrowRight")
-    expect(caption).to_contain_text(f"{pads.counted[1]:.3f}")
-    expect(caption).to_contain_text(f"{pads.ignored[1]:.3f}")
+    expect(page.locator(".gv-say")).to_contain_text("the ending costs")
 
 
-def test_a_copier_and_an_honest_model_train_while_one_watches(open_page):
-    page = opened(open_page)
-    guess_box(page, 1).get_by_role("button", name="only the unshifted one falls", exact=True).click()
-    page.get_by_role("button", name="Train both", exact=True).click()
-    answer = guess_box(page, 1).locator(".gv-answer")
-    expect(answer).to_contain_text("As you guessed", timeout=90_000)
-    expect(answer).to_contain_text("chance costs 2.77")
-    expect(page.locator(".gv-w-copier .gv-say")).to_contain_text("Step 150")
-
-
-def test_the_model_reads_its_own_text(open_page, nano):
-    ids = nano.tokenizer.encode(PROMPT)
-    found = teacher_forcing.exposure(nano, ids)
-    page = opened(open_page)
-    page.get_by_role("button", name="Let it read itself", exact=True).click()
-    sentence = page.locator(".gv-w-exposure .gv-say")
-    expect(sentence).to_contain_text(f"{found.rows[-1].loss:.3f}")
-    own = page.locator(".gv-fed .gv-own").all_inner_texts()
-    assert own == [token.shown for token in nano.tokenizer.tokens(found.rows[-1].own)]
-    page.locator(".gv-w-exposure canvas").focus()
-    page.keyboard.press("Home")
-    expect(sentence).to_contain_text(f"{found.rows[0].loss:.3f}")
-    assert page.locator(".gv-fed .gv-own").count() == 0
-
-
-def test_targets_are_counted_for_both_kinds(open_page, nano):
+def test_an_encoder_is_asked_for_the_selected_tokens_alone(page: Page, nano: Decoder) -> None:
+    step(page, 6)
     found = teacher_forcing.signal(len(nano.tokenizer.encode(PROMPT)))
-    page = opened(open_page)
-    decoder, encoder = page.locator(".gv-signal .gv-fig").all()
-    assert decoder.locator(".gv-asked").count() == found.decoder_targets
-    assert encoder.locator(".gv-asked").count() == len(found.masked)
-    text = said(encoder)
-    assert f"{len(found.masked)} tokens masked in each pass): after {found.passes} passes" in text
-    assert "The picture shows the first 8 tokens." in text
+    counts = [said(each) for each in page.locator(".gv-encount").all()]
+    assert counts == [f"{found.decoder_targets} questions a pass", f"{len(found.masked)} questions a pass"]
+    assert page.locator(".gv-en-decoder .gv-chip-tail").count() == found.decoder_targets
+    assert page.locator(".gv-en-encoder .gv-chip-replaced").count() == len(found.masked)
+    assert page.locator(".gv-enpasses span:not(.gv-enwhole, .gv-engap)").count() == found.passes
 
 
-def test_the_questions_check_what_is_typed(open_page, scored):
-    page = opened(open_page)
-    first = page.locator(".gv-w-quiz:visible .gv-quiz").first
-    first.locator("input").fill("1")
-    first.get_by_role("button", name="Check", exact=True).click()
-    assert "Not quite" in said(first.locator(".gv-answer"))
-    first.locator("input").fill(str(len(scored.predictions)))
-    first.locator("input").press("Enter")
-    assert "Right" in said(first.locator(".gv-answer"))
+def test_the_copier_trains_while_one_watches(page: Page) -> None:
+    step(page, 7)
+    expect(page.locator(".gv-say")).to_contain_text("copied", timeout=90_000)
+    values = [float(x) for x in page.locator(".gv-copysvg text.gv-trvalue").all_inner_texts()]
+    assert values[0] == pytest.approx(2.77, abs=0.1)
+    assert values[1] < 0.1
 
 
-def test_a_text_of_one_token_is_explained(open_page):
-    page = open_page("training", "a")
-    expect(page.locator(".gv-w-lossstrip > * .gv-say").last).to_contain_text("at least 2 are needed")
-    assert page.locator(".gv-forced:visible").count() == 0
+def test_a_long_text_shows_a_window_and_the_whole(open_page: Opener) -> None:
+    page = open_page("training", prompt="The cat sat on the mat. " * 30, step=2)
+    columns = page.locator(".gv-strip rect.gv-trasked").count()
+    assert 8 <= columns < 60
+    page.locator(".gv-trsvg").focus()
+    page.keyboard.press("End")
+    page.wait_for_function("new URLSearchParams(location.search).get('at') > 100")
+    assert page.locator(".gv-strip rect.gv-trasked").count() == columns
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_nothing_runs_over_the_edge_of_a_phone(open_page, dark):
-    page = opened(open_page, width=390, dark=dark)
-    page.get_by_role("button", name="Show what it said", exact=True).click()
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
+def test_a_text_of_one_token_is_one_sentence(open_page: Opener, url: str, chromium: Any) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{url}?lesson=training&prompt=a")
+    expect(page.locator(".gv-fail")).to_contain_text("at least 2 are needed")
+    expect(page.locator(".gv-strip")).to_be_hidden()
+    context.close()
+
+
+@pytest.mark.parametrize("number", [1, 5, 6])
+def test_it_fits_a_phone(open_page: Opener, number: int) -> None:
+    page = open_page("training", prompt=PROMPT, step=number, width=390, height=844)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,4 +1,4 @@
-"""The twins page: the recorded run, a live one, cancelling, and what it looks like on other screens."""
+"""The twins page: the recorded run, a live one, stopping it, and the floor."""
 
 from __future__ import annotations
 
@@ -6,156 +6,132 @@ import functools
 import json
 import time
 from collections.abc import Callable
+from math import log
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gptviz.lessons.page import prose
 from playwright.sync_api import Page, expect
 
 from gptviz.lab.teaching import twins
-from gptviz.lab.teaching.grammar import verdict
+from gptviz.lab.teaching.grammar import CHOICES, FLOOR, verdict
 
 RECORDING = json.loads((Path(__file__).parents[2] / "assets" / "twins.json").read_text(encoding="utf-8"))
 Opener = Callable[..., Page]
 
 
 def recorded(variant: str, data: str = "sentences") -> dict[str, Any]:
-    return next(run for run in RECORDING["runs"] if (run["variant"], run["data"]) == (variant, data))
-
-
-def page_of(open_page: Opener, **asked: Any) -> Page:
-    page = open_page("twins", **asked)
-    page.wait_for_selector(".gv-twins-mark:visible")
-    return page
-
-
-def reveal(page: Page) -> None:
-    page.get_by_role("button", name="Show how it goes on").click()
+    return twins.recorded(RECORDING, variant, data)
 
 
 def written(page: Page) -> list[list[tuple[str, bool]]]:
     """Every sentence on the page as (word, right) pairs, as the reader sees them."""
     return page.eval_on_selector_all(
-        ".gv-twins-line",
+        ".gv-twlines p",
         """lines => lines.map(line => [...line.childNodes].flatMap(node => node.textContent.split(' ')
-            .filter(Boolean).map(word => [word, node.nodeName !== 'S'])))""",
+            .filter(Boolean).map(word => [word, node.nodeName !== 'I'])))""",
     )
 
 
-def test_the_recorded_run_says_that_it_is_recorded_and_waits_for_a_guess(open_page: Opener) -> None:
-    page = page_of(open_page)
+def said(page: Page) -> str:
+    return page.locator(".gv-say").inner_text().replace("\u00a0", " ")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.{1 if share < 0.0995 else 0}f} %"
+
+
+def test_it_opens_on_the_recorded_end_and_says_so(open_page: Opener) -> None:
+    page = open_page("twins")
     run = recorded("open")
-    expect(page.locator(".gv-twins-mark")).to_contain_text("Recorded run.")
-    for part in (
-        RECORDING["recorded"],
-        RECORDING["command"],
-        f"seed {run['seed']}",
-        f"torch {RECORDING['versions']['torch']}",
-    ):
-        expect(page.locator(".gv-twins-mark")).to_contain_text(part)
-    expect(page.get_by_text("What they write")).to_be_hidden()
-    losses, writing = (
-        page.get_by_role("group", name=f"Guess the {what}", exact=True) for what in ("losses", "writing")
-    )
-    losses.get_by_role("button", name="the one with the mask").click()
-    writing.get_by_role("button", name="the one with the mask").click()
-    expect(losses).to_contain_text("You guessed “the one with the mask”")
-    expect(losses).to_contain_text(f"{run['floor'] - run['twin']['loss']:.3f} below the floor")
-    expect(writing).to_contain_text("As you guessed.")
-    expect(writing).to_contain_text(f"accepts {100 * run['causal']['valid']:.1f} %")
-    expect(page.get_by_text("What they write")).to_be_visible()
+    assert RECORDING["recorded"] in page.locator(".gv-twmark").inner_text()
+    assert RECORDING["command"] in str(page.locator(".gv-twmark").get_attribute("title"))
+    for part in (f"{run['twin']['loss']:.4f}", percent(run["twin"]["valid"]), percent(run["causal"]["valid"])):
+        assert part in said(page)
+    assert page.get_by_role("button", name="Train both again, live").is_visible()
+    values = page.locator(".gv-twsvg .gv-twvalue").all_inner_texts()
+    assert values == [f"{run['causal']['loss']:.2f}", f"{run['twin']['loss']:.4f}"]
+    lines = [line.split() for name in ("causal", "twin") for line in run[name]["text"].split("\n")[: twins.QUOTED]]
+    shown = written(page)
+    assert [[word for word, _ in line] for line in shown] == lines
+    assert [[right for _, right in line] for line in shown] == [verdict(words) for words in lines]
 
 
-def test_every_word_carries_the_grammar_s_verdict(open_page: Opener) -> None:
-    page = page_of(open_page)
-    reveal(page)
+def test_the_scrubber_shows_what_both_wrote_on_the_way(open_page: Opener) -> None:
+    page = open_page("twins", step=4)
     run = recorded("open")
-    lines = [line.split() for name in ("causal", "twin") for line in run[name]["text"].split("\n")]
-    assert [[word for word, _ in line] for line in written(page)] == lines
-    assert [[right for _, right in line] for line in written(page)] == [verdict(words) for words in lines]
-    accepted = page.locator(".gv-twins-lines [aria-label=accepted]").count()
-    assert accepted == sum(all(verdict(words)) for words in lines)
-    table = page.locator(".gv-twins-ends")
-    for name in ("causal", "twin"):
-        expect(table).to_contain_text(f"{run[name]['loss']:.4f}")
+    slider = page.get_by_label("The step of training that is shown")
+    for at, pause in ((50, 50), (60, 50), (0, 0), (100, 100)):
+        slider.fill(str(at))
+        sketch = next(s for s in run["causal"]["sketches"] if s["step"] == pause)
+        first = sketch["text"].split("\n")[0]
+        expect(page.locator(".gv-writer.gv-is-causal p").first).to_have_text(first)
+        if at:
+            assert f"{run['causal']['losses'][at - 1]:.2f}" in said(page)
+    page.wait_for_function("new URLSearchParams(location.search).get('at') === '100'")
 
 
-def test_a_mistake_and_a_text_can_be_chosen(open_page: Opener) -> None:
-    page = page_of(open_page)
-    page.get_by_label("Targets not shifted").click()
-    expect(page.locator(".gv-twins")).to_contain_text("with unshifted targets")
-    expect(page.get_by_text("What they write")).to_be_hidden()  # still nobody has guessed
-    reveal(page)
-    assert written(page)[-1][0][0] == recorded("unshifted")["twin"]["text"].split("\n")[-1].split()[0]
-    page.get_by_label("Random tokens").click()
-    expect(page.locator(".gv-twins")).to_contain_text("ln 39 = 3.664")
-    expect(page.locator(".gv-twins-lines s")).to_have_count(0)
+def test_the_floor_is_the_sum_of_the_free_choices(open_page: Opener) -> None:
+    page = open_page("twins", step=2)
+    costs = [float(x) for x in page.locator(".gv-places .gv-cost b").all_inner_texts()]
+    assert costs == [round(log(k), 2) for k in CHOICES]
+    assert f"{FLOOR:.3f}" in page.locator(".gv-twsum").inner_text()
+    assert f"{17 * FLOOR:.2f}" in said(page)
+
+
+def test_each_mistake_has_its_own_answer(open_page: Opener) -> None:
+    page = open_page("twins", step=5, guesses=0)
+    body = page.locator(".gv-cur .gv-body")
+    expect(body).to_contain_text(percent(recorded("unshifted")["twin"]["repeats_input"]).replace(" ", "\u00a0"))
+    page.get_by_role("button", name="mask upside down").first.click()
+    expect(body).to_contain_text("nothing before")
+    assert written(page)[-1][0][0] == recorded("wrong_way")["twin"]["text"].split("\n")[3].split()[0]
+    page.get_by_role("button", name="random words").click()
+    expect(page.locator(".gv-twsvg")).to_contain_text("3.66")
+    expect(page.locator(".gv-twlines i")).to_have_count(0)
 
 
 def test_a_live_run_streams_and_ends_with_its_own_figures(open_page: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(twins, "train", functools.partial(twins.train, 60))
+    short = functools.partial(twins.train, recipe=twins.Recipe(steps=60))
+    monkeypatch.setattr(twins, "train", short)
     *_, expected = twins.train(seed=4)
-    page = page_of(open_page)
+    page = open_page("twins")
     page.get_by_label("Seed").fill("4")
-    page.get_by_role("button", name=prose("twins")["train"]).click()
-    mark = page.locator(".gv-twins-mark")
-    expect(mark).to_contain_text("Step ", timeout=60_000)
-    expect(page.get_by_text("What they write")).to_be_hidden()
-    expect(mark).to_contain_text("60 steps", timeout=120_000)
-    expect(mark).to_contain_text("Live run.")
-    expect(mark).to_contain_text("seed 4")
-    expect(page.get_by_role("button", name=prose("twins")["train"])).to_be_enabled()
-    cells = page.locator(".gv-twins-ends tbody tr").nth(0).locator("td")
-    for cell, name in zip(cells.all(), ("causal", "twin"), strict=True):
-        assert float(cell.inner_text().split()[0]) == pytest.approx(expected[name]["loss"], abs=0.02)
-    assert [[right for _, right in line] for line in written(page)] == [
-        verdict([word for word, _ in line]) for line in written(page)
-    ]
+    page.get_by_label("Seed").press("Tab")
+    page.get_by_role("button", name="Train both again, live").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.locator(".gv-twmark")).to_contain_text("Trained here just now", timeout=120_000)
+    assert "seed 4" in page.locator(".gv-twmark").inner_text()
+    assert page.get_by_role("button", name="Train both again, live").is_visible()
+    values = [float(x) for x in page.locator(".gv-twsvg .gv-twvalue").all_inner_texts()]
+    assert values == pytest.approx([expected[name]["loss"] for name in ("causal", "twin")], abs=0.02)
+    for line in written(page):
+        assert [right for _, right in line] == verdict([word for word, _ in line])
+    page.get_by_label("The step of training that is shown").fill("10")
+    expect(page.locator(".gv-writer.gv-is-causal small")).to_contain_text("after 10 steps")
 
 
-def test_cancel_stops_the_training(open_page: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_ends_the_training(open_page: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
     step = twins.Twin.step
     monkeypatch.setattr(twins.Twin, "step", lambda self, ids, rate: (steps.append(1), step(self, ids, rate)))
-    monkeypatch.setattr(twins, "train", functools.partial(twins.train, 2000))
-    page = page_of(open_page)
-    losses = page.get_by_role("group", name="Guess the losses", exact=True)
-    losses.get_by_role("button", name="the one with the mask").click()
-    of_recording = f"{recorded('open')['twin']['loss']:.4f}"
-    expect(losses).to_contain_text(of_recording)
-    page.get_by_role("button", name=prose("twins")["train"]).click()
-    expect(page.locator(".gv-twins-mark")).to_contain_text("of 2000", timeout=60_000)
-    expect(losses).not_to_contain_text(of_recording)
-    page.get_by_role("button", name="Cancel", exact=True).click()
-    expect(page.locator(".gv-twins-mark")).to_contain_text("Stopped at step")
-    expect(losses).to_contain_text("so this is the recorded run (seed 0")
-    expect(losses).to_contain_text(of_recording)
-    expect(page.get_by_role("button", name=prose("twins")["train"])).to_be_enabled()
-    time.sleep(1.5)
+    page = open_page("twins", step=3)
+    page.get_by_role("button", name="Train both again, live").click()
+    page.wait_for_function("/step [1-9]/.test(document.querySelector('.gv-twgo').textContent)")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".gv-say")).to_contain_text("Stopped after")
+    expect(page.get_by_role("button", name="Train both again, live")).to_be_enabled()
+    time.sleep(1)
     before = len(steps)
-    time.sleep(1.5)
-    assert len(steps) == before < 4000
+    time.sleep(1)
+    assert len(steps) == before < 800
 
 
-def test_a_bad_seed_is_refused_with_a_sentence(open_page: Opener) -> None:
-    page = page_of(open_page)
-    page.get_by_label("Seed").fill("-3")
-    page.get_by_role("button", name=prose("twins")["train"]).click()
-    expect(page.get_by_text("-3").last).to_be_visible()
-    expect(page.get_by_role("button", name=prose("twins")["train"])).to_be_enabled()
-    expect(page.locator(".gv-twins-mark")).to_contain_text("Stopped at step 0")
-
-
-@pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1920, True)])
-def test_it_fits_the_screen(open_page: Opener, width: int, dark: bool) -> None:
-    page = page_of(open_page, width=width, dark=dark)
-    reveal(page)
+@pytest.mark.parametrize(("width", "height", "number"), [(390, 844, 1), (390, 844, 2), (1920, 1080, 1)])
+def test_it_fits_the_screen(open_page: Opener, width: int, height: int, number: int) -> None:
+    page = open_page("twins", step=number, width=width, height=height)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    figures = page.locator(".gv-twins .gv-fig:visible")
-    assert figures.count() == 4
-    for box in (figure.bounding_box() for figure in figures.all()):
+    for box in (each.bounding_box() for each in page.locator(".gv-twchart, .gv-twlower").all()):
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
-    assert page.evaluate("document.body.classList.contains('dark')") is dark

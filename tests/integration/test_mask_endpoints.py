@@ -29,6 +29,8 @@ def test_mask_with_one_open_layer_fills_the_rows_after_it(client):
     every = client.predict(text=TEXT, direction="none", api_name="/mask")
     assert every["open_layers"] == [0, 1, 2, 3]
     assert every["loss"]["causal"] != every["loss"]["changed"]
+    pairs = zip(every["loss"]["causal"], every["loss"]["changed"], strict=True)
+    assert every["rises"] == sum(changed < causal for causal, changed in pairs)
 
 
 def test_influence_is_lower_triangular(client):
@@ -63,6 +65,15 @@ def test_all_prefixes_the_toy_and_the_three_ways(client, nano):
     ways = client.predict(text=TEXT, layer=1, api_name="/mask_ways")
     assert ways["differences"][0]["max_delta"] == 0.0
     assert max(d["max_delta"] for d in ways["differences"]) < 1e-5
+    assert list(ways["code"]) == ["scored", "additive", "boolean", "is_causal"]
+
+
+def test_a_leak_inside_blocks_escapes_the_cuts_between_them(client):
+    every = client.predict(text=TEXT, direction="blocks", api_name="/prefix_all")
+    moved = [max(x for x in row if x is not None) > 0 for row in every["matrix"]]
+    assert moved == [n % 4 != 0 for n in range(1, len(moved) + 1)]
+    half = client.predict(text=TEXT, direction="blocks", api_name="/prefix")  # keep 0: half of the tokens
+    assert half["keep"] == len(half["tokens"]) // 2
 
 
 @pytest.mark.parametrize(
@@ -85,7 +96,9 @@ def test_all_prefixes_the_toy_and_the_three_ways(client, nano):
         ("/mask", {"text": ""}, "text is empty"),
         ("/influence", {"text": "a " * 65}, "at most 64"),
         ("/influence", {"open_layers": 3, "direction": "none"}, "open_layers is 3; it must be a list"),
-        ("/prefix", {"keep": 0}, "keep is 0"),
+        ("/prefix", {"keep": -1}, "keep is -1"),
+        ("/prefix", {"keep": 99}, "keep is 99"),
+        ("/prefix", {"text": "Hi"}, "need at least 2"),
         ("/prefix", {"keep": 3, "method": "glance"}, 'method is "glance"'),
         ("/prefix", {"keep": 3, "open_layers": [1]}, "which opens nothing"),
         ("/prefix_all", {"text": "Hi"}, "need at least 2"),

@@ -1,4 +1,4 @@
-"""/next_token, /generate and /surprisal against the library model and its own logits processors."""
+"""/next_token and /generate against the library model and its own logits processors."""
 
 from __future__ import annotations
 
@@ -135,15 +135,3 @@ def test_writing_stops_at_the_context(client, nano):
 def test_bad_requests_to_write_get_one_sentence(client, values, sentence):
     with pytest.raises(AppError, match=sentence):
         client.predict(TEXT, **values, api_name="/generate")
-
-
-def test_surprisal_is_the_librarys_loss(client, nano):
-    answer = client.predict(TEXT, api_name="/surprisal")
-    ids = torch.tensor([nano.tokenizer.encode(TEXT)])
-    with torch.inference_mode():
-        loss = float(nano.model(ids, labels=ids).loss)
-    assert len(answer["nats"]) == len(answer["tokens"]) - 1
-    assert answer["loss"] == pytest.approx(loss, abs=1e-4)
-    assert answer["perplexity"] == pytest.approx(math.exp(loss), rel=1e-3)
-    alone = client.predict("The", api_name="/surprisal")
-    assert (alone["nats"], alone["loss"], alone["perplexity"]) == ([], None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import textwrap
 
 import pytest
 import torch
@@ -197,6 +198,7 @@ def test_the_true_next_token_under_each_mask_is_the_librarys(small, direction):
 def test_each_mask_has_its_own_sentence_from_its_own_numbers():
     """Cheaper under one mask and dearer under the other, as on "The capital of France is" with nano: two sentences."""
     from gptviz.lessons.page import prose
+
     from gptviz.lessons.training import mask_said
 
     p = torch.tensor([0.5, 0.25, 0.125], dtype=torch.float64)
@@ -307,3 +309,20 @@ def test_a_position_outside_the_text_gets_one_sentence(position):
 def test_a_replacement_must_be_one_token(tiny_gpt2, text):
     with pytest.raises(UserError, match="must be exactly one token"):
         leak.one_token(tiny_gpt2, text)
+
+
+def test_the_code_that_is_shown_is_the_code_that_ran(nano):
+    """Each spelling, read off the page and run on its own, gives what the module gave, bit for bit."""
+    given = nano.run(ids_of(nano), inputs=[1], last_only=True).inputs[1]
+    shown = mask_ways.ways_payload(nano, ids_of(nano), 1)["code"]
+    made = mask_ways.outputs(given)
+    space = {"torch": torch, "F": torch.nn.functional}
+
+    def define(name: str, parameters: str) -> None:
+        exec(f"def {name}({parameters}):\n{textwrap.indent(shown[name], '    ')}", space)
+
+    define("scored", "given, key")
+    for name in mask_ways.WAYS:
+        define(name, "given, key, value")
+        again = space[name](given, given.key.float(), given.value.float())  # nano's heads share no keys
+        assert torch.equal(again, made[name]), name

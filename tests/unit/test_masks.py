@@ -164,6 +164,20 @@ def test_pairs_are_those_of_the_mask():
     assert masks.reach_shown(odd) == Reach("other")
 
 
+def test_a_key_of_the_configuration_that_does_not_apply_narrows_nothing():
+    decoder = built("qwen2", sliding_window=5, use_sliding_window=False)
+    assert [facts.reach for facts in decoder.facts] == [ALL] * 3
+    assert torch.equal(decoder.run(IDS, capture=[1]).attention[1].seen, counted(ALL, 20))
+
+
+def test_a_mask_that_cannot_be_asked_is_not_guessed():
+    mask = torch.ones(1, 1, 4, 4, dtype=torch.bool).tril()
+    assert masks.reach_of(mask, 64) == Reach("other")
+    few = torch.ones(4, dtype=torch.bool)
+    setattr(mask, masks.FUNCTION, lambda b, h, q, k: few[k])  # made for a text of four tokens
+    assert masks.reach_of(mask, 64) == Reach("other")
+
+
 def test_turning_a_triangle_gives_the_plain_patterns():
     triangle = torch.ones(4, 4, dtype=torch.bool).tril()
     assert turned(triangle, "none").all()

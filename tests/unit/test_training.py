@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.teaching import teacher_forcing
+from gptviz.lab.teaching import one_step, own_words, teacher_forcing
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 
@@ -64,13 +64,6 @@ def test_a_model_without_a_clue_pays_ln_v():
     assert teacher_forcing.uniform_loss(50257) == pytest.approx(math.log(50257))
 
 
-def test_unshifted_targets_score_the_token_just_read(decoder):
-    logits = library(decoder, IDS).logits[0]
-    assert teacher_forcing.unshifted_loss(decoder.run(IDS)) == pytest.approx(
-        float(F.cross_entropy(logits, torch.tensor(IDS))), abs=1e-4
-    )
-
-
 def test_padding_moves_the_mean_and_ignore_index_does_not(decoder):
     pad = decoder.tokenizer.end_of_text
     shown = teacher_forcing.padding(decoder, IDS, most=8)
@@ -92,82 +85,68 @@ def test_padding_stops_at_the_context(tiny_gpt2):
     assert len(teacher_forcing.padding(tiny_gpt2, ids, most=24).counted) == 1 + 64 - 60
 
 
-def test_mask_losses_equal_the_library_with_that_mask(decoder):
-    found = teacher_forcing.mask_losses(decoder, IDS)
-    hidden = {
-        "causal": torch.ones(20, 20).triu(1),
-        "none": torch.zeros(20, 20),
-        "wrong_way": torch.ones(20, 20).tril(-1),
-    }
+def test_each_mistake_place_by_place_equals_the_library(decoder):
+    found = teacher_forcing.mistakes(decoder, IDS)
+    hidden = {"none": torch.zeros(20, 20), "wrong_way": torch.ones(20, 20).tril(-1)}
     for direction, hide in hidden.items():
         mask = torch.zeros(1, 1, 20, 20).masked_fill(hide.bool(), -torch.inf)
         logits = library(decoder, IDS, attention_mask=mask).logits[0, :-1]
-        expected = F.cross_entropy(logits, torch.tensor(IDS[1:]))
-        assert found[direction] == pytest.approx(float(expected), abs=1e-4)
+        expected = F.cross_entropy(logits, torch.tensor(IDS[1:]), reduction="none")
+        assert found[direction] == pytest.approx(expected.tolist(), abs=1e-4)
+    logits = library(decoder, IDS).logits[0, :-1]
+    itself = F.cross_entropy(logits, torch.tensor(IDS[:-1]), reduction="none")  # asked for what it has just read
+    assert found["unshifted"] == pytest.approx(itself.tolist(), abs=1e-4)
 
 
-def test_exposure_scores_one_tail_after_more_and_more_own_text(decoder):
-    shown = teacher_forcing.exposure(decoder, IDS)
-    assert shown.tail == IDS[14:]
-    assert [row.count for row in shown.rows] == [0, 1, 2, 4, 8]  # 16 would leave no true token
-    for row in shown.rows:
-        begin = 14 - row.count
-        text = IDS[:begin]
-        for _ in range(row.count):
-            text = [*text, int(library(decoder, text).logits[0, -1].argmax())]
-        assert row.own == text[begin:]
-        assert row.true == IDS[begin:14]
-        logits = library(decoder, text + IDS[14:]).logits[0]
-        expected = F.cross_entropy(logits[13:-1], torch.tensor(IDS[14:]))
-        assert row.loss == pytest.approx(float(expected), abs=1e-4)
-
-
-def test_each_row_has_controls_of_other_true_text_in_the_same_places(decoder):
-    other = [(53 * i + 7) % 50257 for i in range(40)]
-    shown = teacher_forcing.exposure(decoder, IDS, other=other)
-    assert shown.rows[0].controls == []
-    assert shown.rows[0].control is None
-    for row in shown.rows[1:]:
-        assert [len(control.words) for control in row.controls] == [row.count] * teacher_forcing.CONTROLS
-        for n, control in enumerate(row.controls):
-            assert control.words == other[10 * n : 10 * n + row.count]
-            assert control.differs == sum(a != b for a, b in zip(control.words, row.true, strict=True))
-            logits = library(decoder, IDS[: 14 - row.count] + control.words + IDS[14:]).logits[0]
-            expected = F.cross_entropy(logits[13:-1], torch.tensor(IDS[14:]))
-            assert control.loss == pytest.approx(float(expected), abs=1e-4)
-        assert row.control == pytest.approx(sum(c.loss for c in row.controls) / len(row.controls))
-
-
-def row_of(own: float, controls: list[float], differs: bool = True) -> teacher_forcing.Fed:
-    kept = [teacher_forcing.Control([9], 1, loss) for loss in controls]
-    return teacher_forcing.Fed(1, [5 if differs else 6], [6], own, kept)
+def test_the_ending_is_priced_after_true_own_and_other_words(decoder):
+    others = [[(53 * i + 7 * n) % 50257 for i in range(6)] for n in range(3)]
+    found = own_words.compare(decoder, IDS, 6, others, seed=3)
+    assert (found.kept, found.true.ids, found.tail) == (IDS[:10], IDS[10:16], IDS[16:])
+    assert [each.ids for each in found.other] == others
+    assert found.own[0].ids == own_words.draw(decoder, IDS[:10], 6, 1, 3)[0]
+    assert len({tuple(each.ids) for each in found.own}) == 3  # drawn, not the likeliest each time
+    for each in [found.true, *found.own, *found.other]:
+        logits = library(decoder, IDS[:10] + each.ids + IDS[16:]).logits[0]
+        expected = F.cross_entropy(logits[15:-1], torch.tensor(IDS[16:]))
+        assert each.loss == pytest.approx(float(expected), abs=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("row", "verdict"),
+    ("own", "other", "verdict"),
     [
-        (row_of(5.0, [2.0, 3.0]), "worse"),
-        (row_of(2.5, [2.0, 3.0]), "no_worse"),  # dearer than the true text, and no more so than any other middle
-        (row_of(1.0, [2.0, 3.0]), "better"),
-        (row_of(1.0, [2.0, 3.0], differs=False), "same"),
+        ([5.0, 5.1, 5.2], [2.0, 2.1, 2.2], 1),
+        ([5.0, 1.0, 9.0], [2.0, 2.1, 9.2], 0),  # dearer on average, and no more so than chance allows
+        ([1.0, 1.1, 1.2], [2.0, 2.1, 2.2], -1),
     ],
 )
-def test_the_verdict_is_against_the_controls_and_the_sentence_follows(row, verdict):
-    from gptviz.lessons.page import prose
-    from gptviz.lessons.training import exposure_answer
+def test_the_verdict_needs_two_standard_errors(own, other, verdict):
+    def rows(losses):
+        return [own_words.Replaced([5], loss) for loss in losses]
 
-    start = teacher_forcing.Fed(0, [], [], 1.5, [])
-    found = teacher_forcing.Exposure([7, 8], [start, row])
+    found = own_words.Compared([1], [2], own_words.Replaced([4], 0.5), rows(own), rows(other))
     assert found.verdict == verdict
-    said = exposure_answer(prose("training"), found)
-    assert said["index"] == {"worse": 1, "no_worse": 2, "same": 2, "better": 0}[verdict]
-    if verdict != "same":
-        assert f"after 1 of the model's own tokens, {row.loss:.3f}" in said["text"]
-        assert f"{row.control:.3f} (from 2.000 to 3.000 in 2 tries)" in said["text"]
+    assert found.own_mean == pytest.approx(sum(own) / 3)
 
 
-def test_stretches_of_a_short_text_begin_again():
-    assert teacher_forcing.stretches([1, 2, 3], 5)[3] == [3, 1, 2, 3, 1]
+def test_one_step_moves_every_weight_against_its_slope(decoder):
+    """Against the library's own loss and torch's own optimiser; the decoder itself stays as it was."""
+    before = [p.detach().clone() for p in decoder.model.parameters()]
+    found = one_step.learn(decoder, IDS, 0.01)
+    assert all(torch.equal(p, kept) for p, kept in zip(decoder.model.parameters(), before, strict=True))
+    assert all(p.grad is None for p in decoder.model.parameters())
+    pupil = copy.deepcopy(decoder.model).eval()
+    pupil.set_attn_implementation("eager")
+    optimiser = torch.optim.SGD(pupil.parameters(), lr=0.01)
+    row = torch.tensor([IDS])
+    pupil(row, labels=row).loss.backward()
+    optimiser.step()
+    with torch.no_grad():
+        after = F.cross_entropy(pupil(row).logits[0, :-1], row[0, 1:], reduction="none")
+    assert found.before == pytest.approx(
+        teacher_forcing.losses(decoder.run(IDS).logits[:-1], IDS[1:]).tolist(), abs=1e-4
+    )
+    assert found.after == pytest.approx(after.tolist(), abs=1e-3)
+    assert sum(found.after) < sum(found.before)
 
 
 def test_signal_of_one_input():
@@ -176,7 +155,10 @@ def test_signal_of_one_input():
     assert (shown.decoder_pairs, shown.encoder_pairs) == (210, 400)
     assert shown.masked == sorted(set(shown.masked))
     assert max(shown.masked) < 20
-    assert shown.passes >= math.ceil(20 / 3)
+    assert shown.passes == len(shown.asked) >= math.ceil(20 / 3)
+    assert shown.asked[0] == 3
+    assert shown.asked[-1] == 20 > shown.asked[-2]
+    assert len(shown.fate) == 3
     assert teacher_forcing.signal(20) == shown  # the same draw every time
     assert teacher_forcing.signal(20, seed=1).masked != shown.masked
     assert len(teacher_forcing.signal(2).masked) == 1  # never none
@@ -190,14 +172,26 @@ def test_masked_positions_are_fair():
     assert (share - 0.2).abs().max() < 5 * (0.2 * 0.8 / 2000) ** 0.5
 
 
+def test_four_of_five_selected_tokens_are_hidden():
+    fates = [fate for seed in range(2000) for fate in teacher_forcing.signal(20, seed).fate]
+    for fate, share in (("hidden", 0.8), ("swapped", 0.1), ("kept", 0.1)):
+        error = (share * (1 - share) / len(fates)) ** 0.5
+        assert abs(fates.count(fate) / len(fates) - share) < 5 * error
+
+
 @pytest.mark.parametrize(
     ("call", "least"),
     [
         (lambda d: teacher_forcing.score(d.run([5])), "2 are needed"),
         (lambda d: teacher_forcing.padding(d, [5]), "2 are needed"),
-        (lambda d: teacher_forcing.mask_losses(d, [5]), "2 are needed"),
-        (lambda d: teacher_forcing.exposure(d, [5, 6]), "3 are needed"),
+        (lambda d: teacher_forcing.mistakes(d, [5]), "2 are needed"),
         (lambda d: teacher_forcing.signal(1), "2 are needed"),
+        (lambda d: own_words.compare(d, [5, 6], 1, [[7], [8]]), "3 are needed"),
+        (lambda d: own_words.compare(d, IDS, 16, [[7], [8]]), "from 1 to 15"),
+        (lambda d: own_words.compare(d, IDS, 2, [[7], [8]]), "2 tokens each"),
+        (lambda d: one_step.learn(d, [5], 0.1), "2 are needed"),
+        (lambda d: one_step.learn(d, IDS, 0.0), "above 0"),
+        (lambda d: one_step.learn(d, IDS, float("nan")), "above 0"),
     ],
 )
 def test_texts_too_short_get_one_sentence(tiny_gpt2, call, least):

@@ -58,30 +58,6 @@ def test_the_other_mistakes_look_as_good_and_write_as_badly(variant: str) -> Non
     assert end["twin"]["writing_loss"] > FLOOR + 0.3
 
 
-def test_each_mistake_teaches_something_else_and_its_sentence_says_what() -> None:
-    """Recorded runs: the shares behind each variant's sentence, held against the words that are written."""
-    from gptviz.lessons.twins import asking
-
-    runs = {(run["variant"], run["data"]): run for run in json.loads(RECORDING.read_text())["runs"]}
-    for (variant, data), run in runs.items():
-        twin, said = run["twin"], asking("write", run)["answer"]["text"]
-        ahead = variant != "unshifted"
-        assert (twin["says_next"] > 0.95) == ahead  # it reads what follows, or it does not
-        assert (twin["repeats_input"] > 0.95) == (not ahead)
-        assert run["causal"]["says_next"] < 0.9
-        if data == "sentences":
-            assert f"{100 * twin['valid']:.1f} % of the other’s" in said
-        shown = {"unshifted": "repeat", "open": "read", "wrong_way": "comes after" if data == "random" else "look"}
-        assert shown[variant] in said
-        if variant == "unshifted":
-            assert "copying" not in said
-            assert f"{100 * twin['repeats']:.1f} %" in said
-            assert twin["repeats"] > 0.9
-        written = [line.split() for line in twin["text"].split("\n")]
-        again = [a == b for words in written for a, b in itertools.pairwise(words)]
-        assert abs(sum(again) / len(again) - twin["repeats"]) < 0.25  # six of the five hundred sentences
-
-
 def test_nothing_can_be_learned_from_random_tokens() -> None:
     """The causal twin stays at ln V; the open one goes to zero, so what it learned is to copy the answer."""
     end = last(data="random")
@@ -90,6 +66,21 @@ def test_nothing_can_be_learned_from_random_tokens() -> None:
     assert end["twin"]["loss"] < 0.01
     assert end["causal"]["valid"] is None
     assert end["twin"]["valid"] is None
+
+
+def test_each_mistake_teaches_something_else() -> None:
+    """Recorded runs: the shares that each variant's sentence tells, held against the words that are written."""
+    for variant, data in twins.RECORDED:
+        run = twins.recorded(json.loads(RECORDING.read_text(encoding="utf-8")), variant, data)
+        twin = run["twin"]
+        ahead = variant != "unshifted"
+        assert (twin["says_next"] > 0.95) == ahead  # it reads what follows, or it does not
+        assert (twin["repeats_input"] > 0.95) == (not ahead)
+        assert run["causal"]["says_next"] < 0.9
+        assert ahead or twin["repeats"] > 0.9
+        written = [line.split() for line in twin["text"].split("\n")]
+        again = [a == b for words in written for a, b in itertools.pairwise(words)]
+        assert abs(sum(again) / len(again) - twin["repeats"]) < 0.25  # six of the five hundred sentences
 
 
 @pytest.mark.usefixtures("quick")
@@ -114,13 +105,28 @@ def test_what_a_run_hands_out() -> None:
     end = values[-1]
     json.dumps(end, allow_nan=False)
     for name in ("causal", "twin"):
-        assert end[name]["losses"] == pytest.approx([value[name]["loss"] for value in values[:3]], abs=1e-5)
+        assert end[name]["losses"] == pytest.approx([value[name]["loss"] for value in values[:3]], rel=1e-3)
         written = [line.split() for line in end[name]["text"].split("\n")]
         assert [verdict(words) for words in written] == end[name]["right"]
         assert all(len(words) == LENGTH for words in written)
         assert 0 <= end[name]["valid"] <= 1
     assert end["seconds"] > 0
     assert (end["steps"], end["seed"], end["variant"], end["data"]) == (3, 7, "open", "sentences")
+
+
+@pytest.mark.usefixtures("quick")
+def test_pausing_to_write_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twins, "SKETCHED", 10)
+    plain = list(train(steps=4, seed=2))
+    paused = list(train(steps=4, seed=2, pauses=(0, 2, 4, 9)))
+    assert [value["step"] for value in paused] == [0, 1, 2, 3, 4, 4]
+    assert [value["step"] for value in paused if not value["done"] and "text" in value["twin"]] == [0, 2]
+    for name in ("causal", "twin"):
+        assert paused[-1][name] == plain[-1][name]
+        assert [value[name]["loss"] for value in paused[1:-1]] == [value[name]["loss"] for value in plain[:-1]]
+        sketch = paused[2][name]
+        assert (sketch["written"], len(sketch["text"].split("\n"))) == (10, twins.QUOTED)
+        assert 0 <= sketch["valid"] <= 1
 
 
 @pytest.mark.usefixtures("quick")
@@ -237,7 +243,8 @@ def test_the_recording_comes_from_this_code() -> None:
     assert recording["command"] == "python -m gptviz.lab.teaching.twins --record assets/twins.json"
     assert {"python", "torch"} <= set(recording["versions"])
     assert [(run["variant"], run["data"]) for run in recording["runs"]] == list(twins.RECORDED)
-    for run in recording["runs"]:
+    for variant, data in twins.RECORDED:
+        run = twins.recorded(recording, variant, data)
         assert run["floor"] == DATA[run["data"]].floor
         assert run["steps"] == RECIPE.steps
         check_causal(run)
@@ -248,6 +255,8 @@ def test_the_recording_comes_from_this_code() -> None:
                 written = [line.split() for line in run[name]["text"].split("\n")]
                 assert [verdict(words) for words in written] == run[name]["right"]
                 assert (run[name]["valid"] > 0.9) is (name == "causal")
+            assert [sketch["step"] for sketch in run[name]["sketches"]] == list(twins.PAUSES)
+            assert all(len(sketch["text"].split("\n")) == twins.QUOTED for sketch in run[name]["sketches"])
         again = train(seed=run["seed"], variant=run["variant"], data=run["data"])
         for step in range(5):
             value = next(again)
@@ -259,6 +268,7 @@ def test_the_recording_comes_from_this_code() -> None:
 def test_the_recorder_keeps_the_runs_and_how_they_were_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twins, "RECORDED", (("wrong_way", "random"),))
     monkeypatch.setattr(twins, "train", lambda **asked: train(steps=2, **asked))
+    monkeypatch.setattr(twins, "SKETCHED", 10)
     file = tmp_path / "runs.json"
     twins.main(["--record", str(file), "--seed", "5", "--threads", "2"])
     recording = json.loads(file.read_text(encoding="utf-8"))

@@ -20,7 +20,9 @@ CODE = Path(__file__).parents[2] / "gptviz"
 WAITING = {
     "errors.*": "each page's errors move with the page",
 }
-SAYS = re.compile(r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.\.\.phrase|\.say)\(\s*["'`]([^"'`$]+)["'`]""")
+SAYS = re.compile(
+    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.\.\.phrase|\.say)\(\s*(?:[^"'`(),]+\?\s*)?["'`]([^"'`$]+)["'`]"""
+)
 SAYS_SOME = re.compile(
     r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|\.say)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)"""
 )

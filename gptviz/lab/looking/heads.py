@@ -13,6 +13,7 @@ from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder, LayerAttention
 from gptviz.decoder.masks import Reach, reach_shown
 from gptviz.decoder.pieces import distinct, opening
+from gptviz.lab.looking import readable
 
 KEEP_BYTES = 96 * 2**20  # below this, every layer's scores and weights stay at hand for the detail view
 # Unrelated words in no order, said twice: what follows the earlier copy is the only clue to what comes next.
@@ -21,12 +22,17 @@ NEAR = 4  # a local head reads the token itself and the three before it
 FIRST_ROW = 2  # rows 0 and 1 have too few keys to tell one kind from another
 
 # A head is of the first kind whose measure reaches its bound.
-BOUNDS = {"induction": 0.3, "previous": 0.5, "first": 0.5, "broad": 0.85, "local": 0.6}
+BOUNDS = {"induction": 0.3, "previous": 0.5, "first": 0.5, "resting": 0.5, "broad": 0.85, "local": 0.6}
 
 
 @dataclass(frozen=True)
 class HeadStat:
-    """What one head does: shares of weight averaged over rows, entropy in nats, and the kind that follows."""
+    """What one head does: shares of weight averaged over rows, entropy in nats, and the kind that follows.
+
+    `rests` is the share of one token, other than the first, in all rows after it (see `readable`); `near` that of the
+    token itself and the three before it; `evenness` the entropy as a share of the largest there can be. `singled` says
+    how far the last row singles out one earlier word, `reads` which.
+    """
 
     layer: int
     head: int
@@ -35,6 +41,21 @@ class HeadStat:
     first_token: float
     previous_token: float
     induction: float
+    near: float = 0.0
+    evenness: float = 0.0
+    rests: float = 0.0
+    rests_on: int = 0
+    singled: float = 0.0
+    reads: int = 0
+    parked: float = 0.0
+
+    @property
+    def measure(self) -> float:
+        """The measure that the head's kind is known by; how far it singles out a word where it has no kind."""
+        return {
+            "induction": self.induction, "previous": self.previous_token, "first": self.first_token,
+            "resting": self.rests, "broad": self.evenness, "local": self.near,
+        }.get(self.kind, self.singled)  # fmt: skip
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -45,6 +66,8 @@ class HeadStat:
             "first_token": round(self.first_token, 4),
             "previous_token": round(self.previous_token, 4),
             "induction": round(self.induction, 4),
+            "resting": round(self.rests, 4),
+            "rests_on": self.rests_on,
         }
 
 
@@ -70,6 +93,8 @@ def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule
     of their block, because an average would hide a thin diagonal.
     """
     T, shape = len(ids), decoder.shape
+    words = readable.content(ids, [token.shown for token in decoder.tokenizer.tokens(ids)])  # [T]
+    readings: dict[int, readable.Reading] = {}
     side = min(size, T)
     thumbnails = torch.zeros(shape.layers, shape.heads, side, side, dtype=torch.uint8)
     rows: dict[int, Tensor] = {}
@@ -80,13 +105,16 @@ def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule
         pooled = weights if side == T else adaptive_max_pool2d(weights, side)  # [h, S, S]
         thumbnails[layer] = (pooled.sqrt() * 255).round().to(torch.uint8).cpu()
         rows[layer] = row_measures(weights).cpu()  # [4, h, R]
+        readings[layer] = readable.reading(weights, words)
         if keep:
             kept[layer] = scores.cpu(), weights.cpu()
 
     seen = decoder.run(ids, rule=rule, observe=look, last_only=True).seen
     measures = {layer: averages(found, seen[layer]) for layer, found in rows.items()}  # [5, h] each
     stats = [
-        _stat(layer, head, measures[layer][:, head].tolist(), float(induction[layer, head]), T)
+        _stat(
+            layer, head, measures[layer][:, head].tolist(), float(induction[layer, head]), T, readings[layer].of(head)
+        )
         for layer in range(shape.layers)
         for head in range(shape.heads)
     ]
@@ -158,13 +186,22 @@ def induction_scores(decoder: Decoder) -> Tensor:
     return scores
 
 
-def _stat(layer: int, head: int, measures: list[float], induction: float, T: int) -> HeadStat:
+def _stat(
+    layer: int, head: int, measures: list[float], induction: float, T: int, read: readable.OneReading = readable.NOTHING
+) -> HeadStat:
     entropy, first, previous, near, share = measures
-    reached = {"induction": induction, "previous": previous, "first": first, "broad": share, "local": near}
+    reached = {
+        "induction": induction, "previous": previous, "first": first, "resting": read.rests, "broad": share,
+        "local": near,
+    }  # fmt: skip
     kind = next((name for name, bound in BOUNDS.items() if reached[name] >= bound), "mixed")
     if T <= FIRST_ROW or (kind == "local" and T <= 2 * NEAR):
         kind = "induction" if induction >= BOUNDS["induction"] else "mixed"  # too short to tell the rest apart
-    return HeadStat(layer, head, kind, entropy if math.isfinite(entropy) else 0.0, first, previous, induction)
+    entropy = entropy if math.isfinite(entropy) else 0.0
+    return HeadStat(
+        layer, head, kind, entropy, first, previous, induction, near, share, read.rests, read.rests_on,
+        read.singled, read.at, read.parked,
+    )  # fmt: skip
 
 
 STAGES = ("scores", "masked", "weights")

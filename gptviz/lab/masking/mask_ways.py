@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -36,6 +40,12 @@ def scored(given: Inputs, key: Tensor) -> Tensor:
 
 
 WAYS = {"additive": additive, "boolean": boolean, "is_causal": flag}
+
+
+def code(way: Callable[..., Tensor]) -> str:
+    """The lines of a function as they run here, without its head and its description."""
+    body = inspect.getsource(way).split('"""', 2)[2]
+    return textwrap.dedent(body.strip("\n")).rstrip()
 
 
 @torch.inference_mode()
@@ -79,6 +89,7 @@ def ways_payload(decoder: Decoder, ids: list[int], layer: int) -> dict[str, obje
         "layer": layer,
         "heads": given.query.shape[0],
         "dtype": "float32",  # whatever the model's own: see `scored`
+        "code": {"scored": code(scored)} | {name: code(way) for name, way in WAYS.items()},
         "differences": [{"a": a, "b": b, "max_delta": float((made[a] - made[b]).abs().max())} for a, b in pairs],
         "size": float(made["additive"].abs().max()),
         "flag_and_mask": flag_and_mask(given),

@@ -19,8 +19,9 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
-from gptviz.lab.masking import leak
+from gptviz.lab.masking import leak, movement
 from gptviz.lab.masking.basis import Basis, equal_shapes, shorter
+from gptviz.lab.masking.movement import Movement
 
 METHODS = ("edit", "truncate")
 TOY_WORDS = ("the", "cat", "sat", "down")
@@ -29,7 +30,10 @@ TOY_WIDTH = 8
 
 @dataclass(frozen=True)
 class Check:
-    """One prefix of one prompt: largest |Δ logit| at each of its `keep` positions, and what was run against what."""
+    """One prefix of one prompt: largest |Δ logit| at each of its `keep` positions, and what was run against what.
+
+    `guesses` says the same of the probabilities; `loss` is the mean surprise of the unedited text, in nats.
+    """
 
     ids: list[int]
     other: list[int]
@@ -38,6 +42,8 @@ class Check:
     rule: MaskRule
     deltas: Tensor
     basis: Basis
+    guesses: Movement
+    loss: float
 
     @property
     def tolerance(self) -> float:
@@ -144,7 +150,9 @@ def check(
     full = decoder.run(ids, rule=rule, one_row=basis.one_row).logits  # [T, V]
     again = decoder.run(other, rule=rule, one_row=basis.one_row).logits  # [T or keep, V]
     deltas = leak.finite((full[:keep] - again[:keep]).abs().amax(-1), decoder)  # [keep]
-    return Check(ids, other, keep, method, rule, deltas, basis if method == "edit" else shorter(decoder, full))
+    guesses, loss = movement.between(full[:keep], again[:keep]), float(leak.surprisal(full, ids).mean())
+    limit = basis if method == "edit" else shorter(decoder, full)
+    return Check(ids, other, keep, method, rule, deltas, limit, guesses, loss)
 
 
 def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method: str = "edit") -> AllPrefixes:

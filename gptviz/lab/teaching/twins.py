@@ -10,7 +10,7 @@ import copy
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import cos, pi
@@ -32,6 +32,9 @@ SHOWN = 6  # sentences handed out, of the SAMPLES that are judged
 SAMPLES = 500
 EVALUATED = 2000  # fresh sequences behind each final loss
 PREFIXED = 200  # of them, run prefix by prefix
+PAUSES = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300)  # steps after which both may write
+SKETCHED = 200  # sentences judged at such a pause
+QUOTED = 4  # of them handed out
 
 
 @dataclass(frozen=True)
@@ -127,33 +130,46 @@ def initialise(model: LongGPT, generator: torch.Generator) -> None:
 
 
 def train(
-    steps: int = 0, seed: int = 0, variant: str = "open", data: str = "sentences", recipe: Recipe = RECIPE
+    steps: int = 0,
+    seed: int = 0,
+    variant: str = "open",
+    data: str = "sentences",
+    recipe: Recipe = RECIPE,
+    pauses: Collection[int] = (),
 ) -> Iterator[dict[str, Any]]:
     """Train both twins, yielding after each step; the last value says how they ended and what they write.
 
     `steps` 0 means the recipe's own. Every value has floor, steps and, under causal and twin, the loss in nats per
-    token (of the step's batch; in the last value, over fresh sequences, with its standard error). Nothing runs on
-    when the generator is closed. UserError, before any work, for a value out of range.
+    token (of the step's batch; in the last value, over fresh sequences, with its standard error). After the steps in
+    `pauses` both write as well (`sketch`); with 0 among them the first value comes before any step and has no loss.
+    Nothing runs on when the generator is closed. UserError, before any work, for a value out of range.
     """
     steps = _whole("steps", steps, 0, MAX_STEPS) or recipe.steps
     generator = torch.Generator().manual_seed(_whole("seed", seed, 0, MAX_SEED))
     _one_of("data", data, DATA)
     twins = pair(recipe, variant, generator)
     about = {"floor": DATA[data].floor, "steps": steps, "seed": int(seed), "variant": variant, "data": data}
-    return _run(twins, DATA[data], generator, about)
+    return _run(twins, DATA[data], generator, about, pauses)
 
 
 def _run(
-    twins: tuple[Twin, Twin], data: Data, generator: torch.Generator, about: dict[str, Any]
+    twins: tuple[Twin, Twin], data: Data, generator: torch.Generator, about: dict[str, Any], pauses: Collection[int]
 ) -> Iterator[dict[str, Any]]:
     start, steps = time.perf_counter(), about["steps"]
     causal, other = twins
+
+    def sketches() -> dict[str, Any]:
+        return {"causal": sketch(causal, data, about["seed"]), "twin": sketch(other, data, about["seed"])}
+
+    if 0 in pauses:
+        yield {"done": False, "step": 0, **about, **sketches(), "seconds": time.perf_counter() - start}
     for step in range(steps):
         ids = data.draw(causal.recipe.batch, generator)  # [B, T+1], the same for both
         for twin in twins:
             twin.step(ids, twin.recipe.rate_at(step, steps))
-        losses = {"causal": {"loss": causal.losses[-1]}, "twin": {"loss": other.losses[-1]}}
-        yield {"done": False, "step": step + 1, **about, **losses, "seconds": time.perf_counter() - start}
+        values = sketches() if step + 1 in pauses and step + 1 < steps else {"causal": {}, "twin": {}}
+        values["causal"]["loss"], values["twin"]["loss"] = causal.losses[-1], other.losses[-1]
+        yield {"done": False, "step": step + 1, **about, **values, "seconds": time.perf_counter() - start}
     ends = {"causal": judge(causal, data, about["seed"]), "twin": judge(other, data, about["seed"])}
     yield {"done": True, "step": steps, **about, **ends, "seconds": time.perf_counter() - start}
 
@@ -184,8 +200,19 @@ def judge(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
         "repeats": (ids_written[:, 1:] == ids_written[:, :-1]).double().mean().item(),  # of its own last word, writing
         "text": "\n".join(" ".join(sentence) for sentence in words[:SHOWN]),
         "right": [verdict(sentence) for sentence in words[:SHOWN]] if grammatical else None,
-        "losses": [round(loss, 5) for loss in twin.losses],
+        "losses": [float(f"{loss:.4g}") for loss in twin.losses],
     }
+
+
+def sketch(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
+    """What a twin writes in the middle of its training: the share that the grammar accepts, and a few sentences.
+
+    The same draws each time, and none of the training's own, so that pausing changes nothing.
+    """
+    ids = write(twin.model, SKETCHED, torch.Generator().manual_seed(seed + MAX_SEED + 2))
+    words = [[WORDS[i] for i in row] for row in ids.tolist()]
+    valid = sum(map(accepts, words)) / SKETCHED if data is DATA["sentences"] else None
+    return {"valid": valid, "written": SKETCHED, "text": "\n".join(" ".join(each) for each in words[:QUOTED])}
 
 
 @torch.no_grad()
@@ -221,17 +248,36 @@ def _whole(name: str, value: Any, least: int, most: int) -> int:
 
 
 def record(seed: int = 0) -> dict[str, Any]:
-    """Full runs of every variant, with all that is needed to make them again."""
-    runs = []
+    """Full runs of every variant, with all that is needed to make them again; see `recorded`.
+
+    The causal twin does not know of the other's mistake, so it is kept once for each kind of data.
+    """
+    runs: list[dict[str, Any]] = []
+    causal: dict[str, dict[str, Any]] = {}
     for variant, data in RECORDED:
         begun = time.process_time()
-        for value in train(seed=seed, variant=variant, data=data):
-            if value["done"] or value["step"] % 100 == 0:
-                print(variant, data, value["step"], f"{value['causal']['loss']:.4f} {value['twin']['loss']:.4f}")
-        runs.append({**value, "processor_seconds": time.process_time() - begun})
+        sketches: dict[str, list[dict[str, Any]]] = {"causal": [], "twin": []}
+        for value in train(seed=seed, variant=variant, data=data, pauses=PAUSES):
+            if not value["done"] and "text" in value["causal"]:
+                for name, kept in sketches.items():
+                    kept.append({"step": value["step"]} | {k: value[name][k] for k in ("valid", "written", "text")})
+                print(variant, data, value["step"], value["twin"]["valid"])
+        end = {name: value[name] | {"sketches": kept} for name, kept in sketches.items()}
+        causal.setdefault(data, end["causal"])
+        about = {key: value[key] for key in ("floor", "steps", "seed", "variant", "data", "seconds")}
+        runs.append({**about, "processor_seconds": time.process_time() - begun, "twin": end["twin"]})
     versions = {"python": platform.python_version(), "torch": torch.__version__}
     machine = f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"
-    return {"recorded": datetime.now(UTC).date().isoformat(), "versions": versions, "machine": machine, "runs": runs}
+    today = datetime.now(UTC).date().isoformat()
+    return {"recorded": today, "versions": versions, "machine": machine, "causal": causal, "runs": runs}
+
+
+def recorded(recording: Mapping[str, Any], variant: str, data: str) -> dict[str, Any]:
+    """One run out of what `record` kept, with both twins. UserError for one that is not there."""
+    for run in recording["runs"]:
+        if (run["variant"], run["data"]) == (variant, data):
+            return {**run, "causal": recording["causal"][data]}
+    raise UserError(f'variant is "{variant[:60]}" and data "{data[:60]}"; no such run is recorded.')
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -244,7 +290,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.set_num_threads(options.threads)
     seed = f" --seed {options.seed}" if options.seed else ""
     command = f"python -m gptviz.lab.teaching.twins --record {options.record.as_posix()}{seed}"
-    options.record.write_text(json.dumps({"command": command, **record(options.seed)}) + "\n", encoding="utf-8")
+    found = json.dumps({"command": command, **record(options.seed)}, separators=(",", ":"))
+    options.record.write_text(found + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ export function createCount(root, app) {
     if (!view.current()) return;
     found = answer;
     const own = found.own;
-    const share = (/** @type {string} */ role) => (own.roles[role] || 0) / own.total;
-    const largest = ROLES.reduce((a, b) => (share(b) > share(a) ? b : a));
+    const part = (/** @type {string} */ role) => (own.roles[role] || 0) / own.total;
+    const largest = ROLES.reduce((a, b) => (part(b) > part(a) ? b : a));
     // words: inside.role_*
     app.facts({
       total: own.total,
@@ -26,13 +26,13 @@ export function createCount(root, app) {
       saves: own.tying_saves,
       largest: ROLES.indexOf(largest),
       largest_name: text(`inside.role_${largest}`),
-      largest_share: share(largest),
+      largest_share: part(largest),
     });
     app.parts.stage.say("inside.count_say", {
       total: own.total,
-      ffn: share("ffn"),
-      attention: share("attention"),
-      tokens: share("tokens"),
+      ffn: part("ffn"),
+      attention: part("attention"),
+      tokens: part("tokens"),
     });
     list.classList.toggle("gv-hushed", app.pending());
     fill(list, ...own.stages.flatMap((/** @type {any} */ stage) => box(stage, own)), ...sums(found));
@@ -62,6 +62,9 @@ function box(stage, own) {
   return [el("p", { class: "gv-blocks" }, text("inside.blocks", { n: stage.repeat })), ...inner];
 }
 
+/** A share of all; what is below a hundredth of a per cent has no figure that helps. @param {number} p */
+const share = (p) => (p < 1e-4 ? text("inside.count_little") : percent(p));
+
 /** @param {any[]} rows @param {string} role */
 const shapes = (rows, role) =>
   rows
@@ -90,8 +93,8 @@ function line(name, shape, n, total, stage, inside = false) {
       { class: "gv-share" },
       el("i", { style: { width: `${(100 * n) / total}%` }, class: tied ? "gv-hollow" : null }),
     ),
-    el("span", { class: "gv-n" }, whole(n)),
-    el("span", { class: "gv-n" }, percent(n / total)),
+    el("span", { class: "gv-n" }, tied ? "" : whole(n)),
+    el("span", { class: "gv-n" }, tied ? "" : share(n / total)),
   );
 }
 

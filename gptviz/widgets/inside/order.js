@@ -1,5 +1,5 @@
 // Order: two places of one token start as the same row and part on the way up; how this model is told a place.
-import { el, fill, svg } from "../kit/dom.js";
+import { el, fill, mark, svg } from "../kit/dom.js";
 import { decimal } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
 
@@ -83,7 +83,7 @@ function tableOf(pairs, column) {
   return { head: [text("inside.order_layer"), ...names], rows };
 }
 
-/** Cosines of all pairs from the table (bottom) to the top, the first pair strong. */
+/** Cosines of all pairs from the table (bottom) to the top, the first pair strong; their names where there is room. */
 function chart(
   /** @type {any[]} */ pairs,
   /** @type {any} */ column,
@@ -93,59 +93,40 @@ function chart(
 ) {
   if (!pairs.length) return [];
   const rows = pairs[0].cosine.length;
-  const [left, right, top, foot] = [54 * unit, 130 * unit, 16 * unit, 40 * unit];
-  const low = Math.min(0, ...pairs.map((p) => Math.min(...p.cosine)));
+  const [left, right, top, foot] = [54 * unit, 30 * unit, 16 * unit, 44 * unit];
+  const least = Math.min(...pairs.flatMap((p) => [...p.cosine]));
+  const low = Math.max(-1, Math.floor(least * 5 - 0.5) / 5);
   const x = (/** @type {number} */ c) => left + ((width - left - right) * (c - low)) / (1 - low);
   const y = (/** @type {number} */ r) => height - foot - ((height - foot - top) * r) / (rows - 1);
-  const out = [];
-  for (const c of [0, 0.25, 0.5, 0.75, 1]) {
-    out.push(svg("line", { x1: x(c), x2: x(c), y1: top, y2: height - foot, class: "gv-gridline" }));
-    out.push(
-      svg(
-        "text",
-        { x: x(c), y: height - foot + 14 * unit, class: "gv-tick", "text-anchor": "middle" },
-        decimal(c, c % 0.5 ? 2 : 1),
-      ),
-    );
-  }
-  out.push(
-    svg(
-      "text",
-      { x: x(0.5), y: height - 6 * unit, class: "gv-tick gv-sans", "text-anchor": "middle" },
+  const path = (/** @type {any} */ pair) => [...pair.cosine].map((c, r) => `${r ? "L" : "M"}${x(c)} ${y(r)}`).join("");
+  const faint = pairs.slice(1).map((pair) => svg("path", { d: path(pair), class: "gv-curve gv-faint" }));
+  const names = pairs.slice(0, 5).map((pair, i) => {
+    const values = { token: column.tokens[pair.first], first: pair.first, second: pair.second };
+    const at = height - foot - (Math.min(5, pairs.length) - i) * 20 * unit;
+    return mark(left + 14 * unit, at, text("inside.order_pair", values), i ? "gv-tick" : "gv-tick gv-own");
+  });
+  return [...scales(), ...faint, svg("path", { d: path(pairs[0]), class: "gv-curve" }), ...names];
+
+  function scales() {
+    const marks = [0, 1, 2, 3, 4].map((k) => low + ((1 - low) * k) / 4);
+    const across = marks.flatMap((c) => [
+      svg("line", { x1: x(c), x2: x(c), y1: top, y2: height - foot, class: "gv-gridline" }),
+      mark(x(c), height - foot + 14 * unit, decimal(c, 2), "gv-tick", "middle"),
+    ]);
+    const step = rows > 12 ? 5 : 1;
+    const up = [];
+    for (let r = 0; r < rows; r += step) {
+      up.push(mark(left - 10 * unit, y(r), r ? String(r - 1) : text("inside.table_row"), "gv-tick", "end"));
+    }
+    const title = mark(
+      (left + width - right) / 2,
+      height - 8 * unit,
       text("inside.order_axis"),
-    ),
-  );
-  for (let r = 0; r < rows; r += rows > 12 ? 5 : 1) {
-    out.push(
-      svg(
-        "text",
-        { x: left - 10 * unit, y: y(r), class: "gv-tick", "text-anchor": "end" },
-        r ? String(r - 1) : text("inside.table_row"),
-      ),
+      "gv-tick gv-sans",
+      "middle",
     );
+    return [...across, ...up, title];
   }
-  pairs
-    .slice()
-    .reverse()
-    .forEach((pair, back) => {
-      const first = back === pairs.length - 1;
-      const path = [...pair.cosine].map((c, r) => `${r ? "L" : "M"}${x(c)} ${y(r)}`).join("");
-      out.push(svg("path", { d: path, class: first ? "gv-curve" : "gv-curve gv-faint" }));
-      const words = text("inside.order_pair", {
-        token: column.tokens[pair.first],
-        first: pair.first,
-        second: pair.second,
-      });
-      if (first)
-        out.push(
-          svg(
-            "text",
-            { x: x(pair.cosine[rows - 1]) + 8 * unit, y: y(rows - 1) + 4 * unit, class: "gv-tick gv-own" },
-            words,
-          ),
-        );
-    });
-  return out;
 }
 
 /** Three pairs of numbers as hands of clocks, one for each of two places: fast, middle, slow. */

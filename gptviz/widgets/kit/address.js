@@ -15,7 +15,7 @@ const KINDS = {
   float: (f, s) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(s) && within(f, Number(s)) ? Number(s) : undefined),
   choice: (f, s) => (f.choices.includes(s) ? s : undefined),
   text: (_, s) => (s.length <= 200 ? s : undefined),
-  layers: (_, s) => (s === "" || s === "all" || /^\d{1,4}(,\d{1,4}){0,255}$/.test(s) ? s : undefined),
+  layers: (_, s) => (["", "all", "middle"].includes(s) || /^\d{1,4}(,\d{1,4}){0,255}$/.test(s) ? s : undefined),
   head: (_, s) => (s === "" || /^\d{1,4}\.\d{1,4}$/.test(s) ? s : undefined),
   heads: (_, s) => (s === "" || /^\d{1,4}\.\d{1,4}(,\d{1,4}\.\d{1,4}){0,999}$/.test(s) ? s : undefined),
   yes: (_, s) => YES.get(s),

@@ -1,90 +1,106 @@
 // Draws from the final bars: seeded darts on the line, counted by rank, held against what was to be expected.
 import { el } from "../kit/dom.js";
-import { phrase, text } from "../kit/words.js";
+import { text } from "../kit/words.js";
 import * as S from "./sampling.js";
 
 const SHOWN = 60; // darts on the line
+const UNLIKELY = 0.01; // chance alone strays so far in fewer trials than this
 
 /** @param {any} app @param {any} page */
-export function createDraws(app, { names, paint }) {
-  // words: next_token.draw_one next_token.draw_many next_token.clear
-  const button = (/** @type {string} */ key, /** @type {() => void} */ onclick, kind = "") =>
-    el("button", { type: "button", class: `gv-btn ${kind}`, onclick }, text(key));
-  const controls = el(
-    "div",
-    { class: "gv-acts" },
-    button("next_token.draw_one", () => go(1)),
-    button("next_token.draw_many", () => go(1000), "gv-main"),
-    button("next_token.clear", clear),
-  );
-  /** @type {Map<number, number>} */
-  let hits = new Map();
-  /** @type {number[]} */
-  let places = [];
-  let n = 0;
-  let stamp = "";
-  let seed = 0;
-  /** @type {any} */
-  let ready = null;
-  /** @type {any} */
-  let table = null;
-  let lastName = "";
-  let lastRank = 0;
+export const createDraws = (app, page) => new Draws(app, page);
 
-  function clear() {
-    hits = new Map();
-    places = [];
-    n = 0;
-    paint();
+class Draws {
+  /** @param {any} app @param {any} page */
+  constructor(app, page) {
+    this.app = app;
+    this.page = page;
+    const button = (/** @type {string} */ words, /** @type {() => void} */ onclick, kind = "") =>
+      el("button", { type: "button", class: `gv-btn ${kind}`, onclick }, words);
+    this.fit = el("p", { class: "gv-soft gv-fit" });
+    this.controls = el(
+      "div",
+      { class: "gv-acts" },
+      button(text("next_token.draw_one"), () => this.go(1)),
+      button(text("next_token.draw_many"), () => this.go(1000), "gv-main"),
+      button(text("next_token.clear"), () => this.clear()),
+      this.fit,
+    );
+    this.stamp = "";
+    this.seed = 0;
+    /** @type {any} */
+    this.ready = null;
+    /** @type {any} */
+    this.shares = null;
+    /** @type {Map<number, number>} */
+    this.hits = new Map();
+    /** @type {number[]} */
+    this.places = [];
+    this.n = 0;
+    this.last = { token: "", rank: 0 };
+  }
+
+  forget() {
+    this.hits = new Map();
+    this.places = [];
+    this.n = 0;
+    this.last = { token: "", rank: 0 };
+  }
+
+  clear() {
+    this.forget();
+    this.page.paint();
   }
 
   /** @param {number} times */
-  async function go(times) {
-    if (!ready) return;
-    const found = S.draws(table.final, table.kept, seed, times, n);
-    for (const rank of found) hits.set(rank, (hits.get(rank) || 0) + 1);
-    for (let i = 0; i < Math.min(times, SHOWN); i++) places.push(S.uniform(seed, n + times - 1 - i));
-    places = places.slice(-SHOWN);
-    n += times;
-    lastRank = found[found.length - 1];
-    [lastName] = await names([ready.order[lastRank]]);
-    paint();
+  async go(times) {
+    if (!this.ready) return;
+    const found = S.draws(this.shares.final, this.shares.kept, this.seed, times, this.n);
+    for (const rank of found) this.hits.set(rank, (this.hits.get(rank) || 0) + 1);
+    for (let i = 0; i < Math.min(times, SHOWN); i++) this.places.push(S.uniform(this.seed, this.n + times - 1 - i));
+    this.places = this.places.slice(-SHOWN);
+    this.n += times;
+    const rank = found[found.length - 1];
+    const [token] = await this.page.names([this.ready.order[rank]]);
+    this.last = { token, rank };
+    this.page.paint();
   }
 
-  function speak() {
-    const { stage } = app.parts;
+  speak() {
+    const { stage } = this.app.parts;
+    const { hits, n, shares } = this;
+    this.fit.textContent = "";
     if (!n) return stage.say("next_token.nothing_drawn");
-    if (n === 1) return stage.say("next_token.drew_one", { token: lastName, p: table.final[lastRank] });
-    const fit = S.chiSquare(table.final, table.kept, hits, n);
-    const best = app.known.best;
-    stage.say("next_token.drew", { n, best, hit: (hits.get(0) || 0) / n, expected: table.final[0] });
+    const { token, rank } = this.last;
+    if (n === 1) return stage.say("next_token.drew_one", { token, p: shares.final[rank] });
+    const best = { best: this.app.known.best, hit: (hits.get(0) || 0) / n, expected: shares.final[0] };
+    stage.say("next_token.drew", { n, ...best });
+    const { p } = S.chiSquare(shares.final, shares.kept, hits, n);
     // words: next_token.fit_good next_token.fit_bad
-    controls.title = phrase(fit.p > 0.01 ? "next_token.fit_good" : "next_token.fit_bad", { p: fit.p })
-      .map((x) => x.textContent)
-      .join("");
+    this.fit.textContent = text(p > UNLIKELY ? "next_token.fit_good" : "next_token.fit_bad", { p });
   }
 
-  return {
-    controls,
-    speak,
-    counts: () => (n ? hits : null),
-    darts: () => places,
-    /** @param {any} nextReady @param {any} nextTable */
-    use(nextReady, nextTable) {
-      ready = nextReady;
-      table = nextTable;
-    },
-    /**
-     * Another distribution or seed makes the tally worthless; the same one, painted again, does not.
-     * @param {string} key
-     */
-    reset(key) {
-      if (key === stamp) return;
-      stamp = key;
-      seed = app.state.fields.seed;
-      hits = new Map();
-      places = [];
-      n = 0;
-    },
-  };
+  counts() {
+    return this.n ? this.hits : null;
+  }
+
+  darts() {
+    return this.places;
+  }
+
+  /** @param {any} ready @param {any} shares */
+  use(ready, shares) {
+    this.ready = ready;
+    this.shares = shares;
+  }
+
+  /**
+   * Another distribution or seed makes the tally worthless; the same one, painted again, does not.
+   * @param {string} key
+   */
+  reset(key) {
+    if (key === this.stamp) return;
+    this.stamp = key;
+    this.seed = this.app.state.fields.seed;
+    this.forget();
+  }
 }

@@ -1,0 +1,211 @@
+"""The mask page: take the mask off the running model, and see what the guesses and a changed token make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gptviz.decoder.attention import CAUSAL, MaskRule
+from gptviz.decoder.decoder import Decoder
+from gptviz.lab.masking import leak, mask_ways
+from gptviz.lab.masking.basis import equal_shapes
+from gptviz.lab.masking.leak import TrueNext, rule_of
+from gptviz.lessons.fields import Field
+from gptviz.lessons.questions import NO_LAYERS, Question
+from gptviz.service import Service
+
+KEY = "mask"
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("show", "choice", "answers", choices=("answers", "grid", "reach", "ways", "influence")),
+        Field("open", "layers", ""),
+        Field("direction", "choice", "none", choices=("none", "wrong_way")),
+        Field("at", "int", -1, -1, 100_000),
+        Field("by", "text", "the"),
+    )
+}
+MOST = 2_048  # tokens: what is kept of two runs grows with layers, width and vocabulary, and a laptop has its limit
+LONG_WORK = 2  # influence matrices at once; each gives way to other requests after every batch
+GRID = 4  # tokens whose scores and mask are shown number by number
+
+
+def questions(service: Service) -> list[Question]:
+    """What the page asks, and /mask, /influence, /mask_ways."""
+
+    def true_tokens(
+        text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
+    ) -> dict[str, Any]:
+        """The probability of every true next token, all masks closed and as set, and the mean surprise of both."""
+        decoder, ids = service.encode(text, model, most=MOST)
+        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        found = true_next(service, decoder, ids, rule)
+        alone = len(ids) == 1
+        return {
+            "tokens": shown(decoder, ids),
+            "layers": decoder.shape.layers,
+            "closed": found.causal.tolist(),
+            "changed": found.changed.tolist(),
+            "rises": found.rises,
+            "falls": found.falls,
+            "verdict": "same" if alone else found.verdict,
+            "loss": {"closed": 0.0 if alone else found.loss_causal, "changed": 0.0 if alone else found.loss_changed},
+        }
+
+    def reach(
+        text: str,
+        open_layers: list[int] = NO_LAYERS,
+        direction: str = "causal",
+        position: int = -1,
+        replacement: str = leak.REPLACEMENT,
+        model: str = "",
+    ) -> dict[str, Any]:
+        """What moves, [L+1, T] and logits [T], when one token is replaced (-1: a word of the later half)."""
+        decoder, ids = service.encode(text, model, most=MOST)
+        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        place = word_in(decoder, ids) if position == -1 else leak.check_position(position, len(ids))
+        new = leak.one_token(decoder, replacement)
+        key = ("reach", decoder.name, tuple(ids), rule, place, new)
+        found = service.compute(
+            key, lambda: leak.contamination(decoder, ids, place, new, rule), lambda made: made.change.nbytes * 2
+        )
+        return {
+            "change": found.change.float(),
+            "logit_change": found.logit_change.float(),
+            "tolerance": found.basis.tolerance,
+            "position": found.position,
+            "replacement": decoder.tokenizer.token(found.replacement).shown,
+        }
+
+    def leaked(
+        text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
+    ) -> dict[str, Any]:
+        """The share of each head's weight that lies on later tokens, mean over queries: [L, h]."""
+        decoder, ids = service.encode(text, model, most=MOST)
+        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        return {"leaked": leaked_of(service, decoder, ids, rule)}
+
+    def mask_grid(
+        text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
+    ) -> dict[str, Any]:
+        """Scores and weights of one head over the first four tokens, [n, n] each; a head that spreads its weight."""
+        decoder, ids = service.encode(text, model, most=MOST)
+        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        key = ("mask-grid", decoder.name, tuple(ids[:GRID]), rule)
+        return service.compute(key, lambda: grid_of(decoder, ids[:GRID], rule))
+
+    def influence_columns(
+        text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
+    ) -> Iterator[dict[str, Any]]:
+        """The influence matrix as it is made: a few columns [b, T] at a time, one for each token replaced."""
+        decoder, ids = service.encode(text, model)
+        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        tolerance = service.worker.run(lambda: equal_shapes(decoder).tolerance)
+        for part in service.stream(leak.influence_parts(decoder, ids, rule)):
+            yield {"columns": part.float(), "tolerance": tolerance}
+
+    return [
+        Question("true_tokens", true_tokens, public=False),
+        Question("reach", reach, public=False),
+        Question("leaked", leaked, public=False),
+        Question("mask_grid", mask_grid, public=False),
+        Question("influence_columns", influence_columns, public=False, limit=LONG_WORK),
+        *_public(service),
+    ]
+
+
+def _public(service: Service) -> list[Question]:
+    def mask(
+        text: str,
+        open_layers: list[int] = NO_LAYERS,
+        direction: str = "causal",
+        position: int = -1,
+        replacement: str = leak.REPLACEMENT,
+        model: str = "",
+    ) -> dict[str, Any]:
+        """How far one replaced token reaches: the residual stream after each layer, logits, loss, leaked weight."""
+        decoder, ids = service.encode(text, model, most=MOST)
+        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        place = leak.check_position(position, len(ids))
+        leak.one_token(decoder, replacement)  # refuses what cannot be part of a key
+        key = ("mask", decoder.name, tuple(ids), rule, place, replacement)
+        size = (decoder.shape.layers + 4) * len(ids) * 100  # bytes of the lists of floats, roughly
+        found = service.compute(key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size)
+        rises = true_next(service, decoder, ids, rule).rises
+        return {**found, "rises": rises, "leaked": leak.numbers(leaked_of(service, decoder, ids, rule))}
+
+    def influence(
+        text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
+    ) -> dict[str, Any]:
+        """matrix[i][j]: how far output i moves when token j is replaced (at most 64 tokens)."""
+        decoder, ids = service.encode(text, model)
+        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        return leak.influence_payload(decoder, ids, rule, service.stream(leak.influence_parts(decoder, ids, rule)))
+
+    def ways(text: str, layer: int = 0, model: str = "") -> dict[str, Any]:
+        """The causal mask written three ways on one layer's query, key and value: code and largest differences."""
+        decoder, ids = service.encode(text, model, most=MOST)
+        decoder.check_layer(layer)
+        key = ("ways", decoder.name, tuple(ids), layer)
+        return service.compute(key, lambda: mask_ways.ways_payload(decoder, ids, layer))
+
+    return [
+        Question("mask", mask),
+        Question("influence", influence, limit=LONG_WORK),
+        Question("mask_ways", ways),
+    ]
+
+
+def true_next(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> TrueNext:
+    """The probability of every true next token, all masks closed and under `rule`; nothing for a single token."""
+    closed = chances(service, decoder, ids, CAUSAL)
+    return TrueNext(rule.direction, closed, closed if rule.is_causal else chances(service, decoder, ids, rule))
+
+
+def chances(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
+    """The probability of every true next token [T-1] under one mask, from the shelf or a run."""
+
+    def work() -> Tensor:
+        return (-leak.surprisal(leak.finite(decoder.run(ids, rule=rule).logits, decoder), ids)).exp()
+
+    key = ("chances", decoder.name, tuple(ids), rule)
+    return service.compute(key, work, lambda made: made.nbytes + 64)
+
+
+def leaked_of(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
+    """The share of each head's weight on later tokens [L, h], from the shelf or a run."""
+    key = ("leaked", decoder.name, tuple(ids), rule)
+    return service.compute(key, lambda: leak.leaked_mass(decoder, ids, rule))
+
+
+def grid_of(decoder: Decoder, ids: list[int], rule: MaskRule) -> dict[str, Any]:
+    """Scores and weights [n, n] of the head of one layer that rests least on a single token."""
+    opened = leak.opened(rule, decoder.shape.layers)
+    layer = opened[0] if 0 < len(opened) < decoder.shape.layers else decoder.shape.layers // 2
+    seen = decoder.run(ids, rule=rule, capture=[layer], last_only=True).attention[layer]
+    weights = seen.weights.float()  # [h, n, n]
+    spread = torch.special.entr(weights).sum((-1, -2))  # [h]
+    head = int(spread.argmax())
+    return {
+        "tokens": shown(decoder, ids),
+        "layer": layer,
+        "head": head,
+        "pattern": rule.pattern(layer),
+        "scores": seen.scores[head].float(),
+        "weights": weights[head],
+    }
+
+
+def word_in(decoder: Decoder, ids: list[int]) -> int:
+    """A position in the later half that holds a word, not a comma; the last one where there is none."""
+    tokens = shown(decoder, ids)
+    later = range(len(ids) // 2, len(ids))
+    return next((t for t in later if any(c.isalpha() for c in tokens[t])), len(ids) - 1)
+
+
+def shown(decoder: Decoder, ids: list[int]) -> list[str]:
+    """The tokens in a form that a reader can see."""
+    return [token.shown for token in decoder.tokenizer.tokens(ids)]

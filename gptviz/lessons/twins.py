@@ -1,0 +1,152 @@
+"""The twins page: two small models that differ in one mistake, trained live or recorded, and what both write."""
+
+from __future__ import annotations
+
+import functools
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gptviz.lab.teaching import grammar, twins
+from gptviz.lessons.fields import Field
+from gptviz.lessons.questions import Question
+from gptviz.service import Service
+
+KEY = "twins"
+PROMPTED = False
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("variant", "choice", "open", choices=tuple(twins.VARIANTS)),
+        Field("data", "choice", "sentences", choices=tuple(grammar.DATA)),
+        Field("seed", "int", 0, 0, twins.MAX_SEED),
+        Field("at", "int", twins.RECIPE.steps, 0, twins.RECIPE.steps),
+        Field("span", "choice", "all", choices=("all", "start")),
+        Field("under", "choice", "writers", choices=("writers", "grammar")),
+    )
+}
+RECORDING = Path(__file__).resolve().parents[2] / "assets" / "twins.json"  # its first entry is the command that made it
+EVERY = 0.2  # seconds between two values of a run
+AT_ONCE = 2  # runs on this machine
+
+
+def questions(service: Service) -> list[Question]:
+    """/twins, and the same for the page."""
+
+    def train_twins(
+        steps: int = 0, seed: int = 0, variant: str = "open", data: str = "sentences", model: str = ""
+    ) -> Iterator[dict[str, Any]]:
+        """Train a causal twin and one with a mistake; streams the losses, the last value has what they write.
+
+        `steps` 0 means the lesson's own. `model` is checked and otherwise unused: the twins are models of their own.
+        """
+        service.decoder(model)
+        run = twins.train(steps, seed, variant, data)
+        for value in paced(service.stream(run)):
+            yield {key: x for key, x in value.items() if key != "since"}
+
+    def twins_recorded(variant: str = "open", data: str = "sentences") -> dict[str, Any]:
+        """The recorded run, what both wrote on the way, the grammar, and how every recorded run ended."""
+        found = run_of(twins.recorded(_recording(), variant, data))
+        kept = _recording()
+        made = {"date": kept["recorded"], "torch": kept["versions"]["torch"], "command": kept["command"]}
+        counts = {"n": grammar.LENGTH, "free": sum(choices > 1 for choices in grammar.CHOICES)}
+        return {**found, **made, **about(), "counts": counts}
+
+    def twins_live(seed: int = 0, variant: str = "open", data: str = "sentences") -> Iterator[dict[str, Any]]:
+        """A run as it goes: the losses since the value before, what both write at the pauses, at last the whole."""
+        run = twins.train(0, seed, variant, data, pauses=twins.PAUSES)
+        for value in paced(service.stream(run)):
+            yield run_of(value) if value["done"] else step_of(value)
+
+    return [
+        Question("twins", train_twins, limit=AT_ONCE),
+        Question("twins_recorded", twins_recorded, public=False),
+        Question("twins_live", twins_live, public=False, limit=AT_ONCE),
+    ]
+
+
+def paced(run: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A few values a second, those with writing in them and the last; `since` has the losses since the one before."""
+    since: dict[str, list[float]] = {"causal": [], "twin": []}
+    due = 0.0
+    for value in run:
+        if not value["done"]:
+            for name, losses in since.items():
+                losses += [value[name]["loss"]] if "loss" in value[name] else []
+        if value["done"] or "text" in value["causal"] or time.monotonic() >= due:
+            yield {**value, "since": since}
+            since = {"causal": [], "twin": []}
+            due = time.monotonic() + EVERY
+
+
+def step_of(value: dict[str, Any]) -> dict[str, Any]:
+    """A value in the middle of a live run, as the page draws it."""
+    out = {key: value[key] for key in ("done", "step", "steps", "seconds")}
+    for name in ("causal", "twin"):
+        wrote = {"step": value["step"], **value[name]} if "text" in value[name] else None
+        out[name] = {"losses": value["since"][name], "wrote": sentences(wrote, value["data"])}
+    return out
+
+
+def run_of(run: dict[str, Any]) -> dict[str, Any]:
+    """A whole run, recorded or just made, as the page draws it."""
+    keys = ("floor", "steps", "seed", "variant", "data", "seconds")
+    out: dict[str, Any] = {"done": True, **{key: run[key] for key in keys}}
+    for name in ("causal", "twin"):
+        twin = run[name]
+        end = {key: twin[key] for key in ("loss", "writing_loss", "valid", "written", "text")}
+        wrote = [*twin.get("sketches", []), {"step": run["steps"], **end}]
+        out[name] = {
+            "loss": twin["loss"],
+            "writing_loss": twin["writing_loss"],
+            "losses": twin["losses"],
+            "shares": {key: twin[key] for key in ("repeats_input", "says_next", "repeats")},
+            "wrote": [sentences(each, run["data"]) for each in wrote],
+        }
+    return out
+
+
+def sentences(wrote: dict[str, Any] | None, data: str) -> dict[str, Any] | None:
+    """What was written after a step: the share that is right, and a few sentences, each word with its verdict."""
+    if wrote is None:
+        return None
+    lines = [line.split() for line in wrote["text"].split("\n")][: twins.QUOTED]
+    right = [grammar.verdict(words) for words in lines] if data == "sentences" else None
+    return {
+        "step": wrote["step"],
+        "valid": wrote["valid"],
+        "written": wrote["written"],
+        "lines": [" ".join(words) for words in lines],
+        "right": right,
+    }
+
+
+@functools.cache
+def about() -> dict[str, Any]:
+    """The language, the models, and how the recorded runs ended."""
+    places = [
+        {"words": list(words), "choices": choices, "follows": grammar.AGREES[i][0] if i in grammar.AGREES else None}
+        for i, (words, choices) in enumerate(zip(grammar.FRAME, grammar.CHOICES, strict=True))
+    ]
+    ends = {
+        f"{run['variant']}_{run['data']}": {key: run["twin"][key] for key in ("loss", "writing_loss", "valid")}
+        for run in _recording()["runs"]
+    }
+    recipe = twins.RECIPE
+    return {
+        "places": places,
+        "sentences": grammar.SENTENCES,
+        "words": len(grammar.WORDS),
+        "parameters": recipe.parameters,
+        "batch": recipe.batch,
+        "ends": ends,
+    }
+
+
+@functools.cache
+def _recording() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RECORDING.read_text(encoding="utf-8"))
+    return found
