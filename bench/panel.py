@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from gptviz.lessons.attention import panel_payload
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from bench.measure import machine
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.looking import heads
+from gptviz.lessons.attention import panel_payload
 
 
 def seconds(work: Callable[[], object]) -> float:

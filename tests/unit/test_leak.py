@@ -11,6 +11,8 @@ import torch
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.errors import UserError
 from gptviz.lab.masking import leak, mask_ways
+from gptviz.lab.surprise import surprisal
+from gptviz.service.wire import as_json
 
 SENTENCE = "The cat that the dog saw sat on the old red mat"
 SHAPES = ["tiny_gpt2", "tiny_llama", "nano", "smollm2"]
@@ -37,7 +39,7 @@ def change(decoder, rule, position=7):
 
 
 def zeros(values: torch.Tensor) -> bool:
-    return torch.count_nonzero(values) == 0
+    return int(torch.count_nonzero(values)) == 0
 
 
 def test_with_the_mask_nothing_moves_left_of_the_edit(decoder):
@@ -147,7 +149,7 @@ def test_surprisal_equals_the_librarys_loss(small):
     ids = ids_of(small)
     with torch.inference_mode():
         theirs = small.model(torch.tensor([ids]), labels=torch.tensor([ids])).loss
-    assert abs(float(leak.surprisal(small.run(ids).logits, ids).mean()) - float(theirs)) <= 1e-5
+    assert abs(float(surprisal(small.run(ids).logits[:-1], ids[1:]).mean()) - float(theirs)) <= 1e-5
 
 
 @pytest.mark.parametrize("layer", [0, -1])
@@ -241,8 +243,8 @@ def test_payloads_are_finite_json(tiny_llama):
     import json
 
     ids = ids_of(tiny_llama)
-    found = leak.mask_payload(tiny_llama, ids, MaskRule("none", frozenset({2})), 11, " the")
-    again = json.loads(json.dumps(found, allow_nan=False))
+    found = leak.mask_effect(tiny_llama, ids, MaskRule("none", frozenset({2})), 11, " the")
+    again = json.loads(json.dumps(as_json(found, digits=6), allow_nan=False))
     assert len(again["change"]) == 5
     assert [len(row) for row in again["change"]] == [12] * 5
     assert len(again["logit_change"]) == 12
@@ -251,26 +253,22 @@ def test_payloads_are_finite_json(tiny_llama):
     assert again["open_layers"] == [2]
     assert again["change"][2][:11] == [0.0] * 11
     assert min(again["change"][3][:11]) > 0
-    assert again["loss"]["changed"] == leak.numbers(
-        leak.surprisal(tiny_llama.run(ids, rule=MaskRule("none", frozenset({2}))).logits, ids)
+    assert again["loss"]["changed"] == as_json(
+        surprisal(tiny_llama.run(ids, rule=MaskRule("none", frozenset({2}))).logits[:-1], ids[1:]), digits=6
     )
-    assert again["loss"]["causal"] == leak.numbers(leak.surprisal(tiny_llama.run(ids).logits, ids))
-    matrix = leak.influence_payload(tiny_llama, ids, CAUSAL, leak.influence_parts(tiny_llama, ids))["matrix"]
+    assert again["loss"]["causal"] == as_json(surprisal(tiny_llama.run(ids).logits[:-1], ids[1:]), digits=6)
+    matrix = leak.influence_of(tiny_llama, ids, CAUSAL, leak.influence_parts(tiny_llama, ids)).matrix
     assert all(matrix[i][j] == 0.0 for i in range(12) for j in range(i + 1, 12))
-    ways = mask_ways.ways_payload(tiny_llama, ids, 3)
+    ways = as_json(mask_ways.compare_ways(tiny_llama, ids, 3))
     assert ways["differences"][0]["max_delta"] == 0.0  # additive against boolean
     json.dumps(ways, allow_nan=False)
 
 
 def test_a_replacement_that_already_stands_there_gives_way_to_another(tiny_gpt2):
     ids = tiny_gpt2.tokenizer.encode("I saw the")
-    found = leak.mask_payload(tiny_gpt2, ids, CAUSAL, 2, " the")
-    assert found["replaced"]["shown"] != found["replacement"]["shown"]
-    assert found["change"][0][2] > 0
-
-
-def test_no_small_number_is_shown_as_zero():
-    assert leak.numbers(torch.tensor([[1e-30, 0.0, 1.23456789]])) == [[1e-30, 0.0, 1.23457]]
+    found = leak.mask_effect(tiny_gpt2, ids, CAUSAL, 2, " the")
+    assert found.replaced.shown != found.replacement.shown
+    assert found.change[0][2] > 0
 
 
 def test_a_rule_is_every_layer_some_layers_or_none():

@@ -56,7 +56,7 @@ def test_guesses_and_ranks_come_from_the_whole_distribution(decoder):
 def test_long_prompts_are_scored_in_pieces_with_the_same_result(tiny_gpt2, monkeypatch):
     run = tiny_gpt2.run(IDS)
     whole = teacher_forcing.score(run)
-    monkeypatch.setattr(teacher_forcing, "ROWS", 7)
+    monkeypatch.setattr("gptviz.lab.surprise.ROWS", 7)
     assert teacher_forcing.score(run) == whole
 
 
