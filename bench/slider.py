@@ -19,7 +19,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 
 # One move: the event, the frame that follows, and the first task after that frame is on screen.
 MOVE = """async (n) => {
-    const s = document.querySelector('[aria-label="temperature slider"]'), out = [];
+    const s = document.querySelector("#gv-temperature"), out = [];
     for (let i = 0; i < n; i++) {
         await new Promise((done) => setTimeout(done, 40));
         const begin = performance.now();
@@ -43,9 +43,9 @@ def run(*, quick: bool = False) -> dict[str, Any]:
     with sync_playwright() as playwright:
         path = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(f"{url}?lesson=next_token")
-        page.wait_for_selector(".gv-prow .gv-ptok")
+        page.wait_for_selector(".gv-app[data-shown$=live]")
         page.evaluate(MOVE, 20)
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})

@@ -22,6 +22,8 @@ export class Grid {
     this.box = null;
     /** @type {Head | null} */
     this.hovered = null;
+    /** @type {Head} */
+    this.aim = [0, 0]; // where the keys are, ahead of a picture that is still being asked for
     this.sheet = createSheet();
     this.listen();
   }
@@ -30,6 +32,7 @@ export class Grid {
   draw(data, state) {
     this.data = data;
     this.state = state;
+    this.aim = state.chosen;
     const n = data.layers * data.heads;
     if (!this.caption.firstChild) this.caption.append("\u00a0"); // its line is there before the room is measured
     const unit = Number(getComputedStyle(this.root).getPropertyValue("--u")) || 1;
@@ -136,8 +139,9 @@ export class Grid {
     if (!this.data || (!move && e.key !== "Home")) return;
     e.preventDefault();
     const [a, b] = move ? (this.box.across ? move : [move[1], move[0]]) : [-1e6, -1e6];
-    const [layer, head] = this.state.chosen;
-    this.on.pick([clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)]);
+    const [layer, head] = this.aim;
+    this.aim = [clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)];
+    this.on.pick(this.aim);
   }
 }
 
