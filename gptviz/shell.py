@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -12,14 +11,16 @@ from starlette.middleware import Middleware
 
 from gptviz.lessons import PAGES, frame
 from gptviz.lessons.questions import Question, register
+from gptviz.places import ASSETS
 from gptviz.service import Service
 from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
 from gptviz.web.document import Document
+from gptviz.web.health import Health
+from gptviz.web.prefix import Prefix
 from gptviz.web.static import Files
 from gptviz.widgets import WIDGETS, fonts, scripts, style
 
-ASSETS = Path(__file__).resolve().parents[1] / "assets"
 MAX_BODY = 4_000_000  # bytes of one request; below it a prompt that is too long is answered with its own sentence
 SESSIONS = 200  # Gradio keeps each browser's last outputs; its own default of 10,000 would fill the memory
 
@@ -31,10 +32,11 @@ class App:
     demo: gr.Blocks
     questions: list[Question]
     files: Files
+    health: Health
 
-    def launch(self, **options: Any) -> Any:
-        """Serve it; the options are those of Gradio's `launch`."""
-        return self.demo.launch(**launch_options(self), **options)
+    def launch(self, *, root_path: str = "", **options: Any) -> Any:
+        """Serve it, below a path if one is given; the other options are those of Gradio's `launch`."""
+        return self.demo.launch(**launch_options(self, root_path), **options)
 
 
 def build(service: Service) -> App:
@@ -46,7 +48,7 @@ def build(service: Service) -> App:
                 register(question)
     # A closed door for raw HTTP calls that skip the queue, and a bound on how many may wait in it.
     demo.queue(max_size=512, default_concurrency_limit=8, api_open=False)
-    return App(demo, questions, static_files())
+    return App(demo, questions, static_files(), Health(service))
 
 
 def static_files() -> Files:
@@ -62,7 +64,7 @@ def static_files() -> Files:
     return files
 
 
-def launch_options(app: App) -> dict[str, Any]:
+def launch_options(app: App, root_path: str = "") -> dict[str, Any]:
     """What `launch()` needs so that the page looks right, asks no other host for anything, and stays bounded."""
     return {
         "theme": gr.themes.Base(font=gr.themes.Font("Plex Sans"), font_mono=gr.themes.Font("Plex Mono")),
@@ -73,9 +75,14 @@ def launch_options(app: App) -> dict[str, Any]:
         "enable_monitoring": False,
         "strict_cors": True,
         "state_session_capacity": SESSIONS,
+        "root_path": root_path or None,
         "app_kwargs": {
-            "middleware": [Middleware(BodyLimit, limit=MAX_BODY), Middleware(Document, head=_head(app.files))],
-            "routes": [app.files.route(), Asked(app.questions).route()],
+            "middleware": [
+                Middleware(Prefix, prefix=root_path),
+                Middleware(BodyLimit, limit=MAX_BODY),
+                Middleware(Document, head=_head(app.files)),
+            ],
+            "routes": [app.files.route(), Asked(app.questions).route(), app.health.route()],
         },
     }
 
