@@ -113,7 +113,7 @@ def serve(chosen: Chosen) -> None:
     service.start()
     try:
         _, _, public = build(service).launch(
-            root_path=chosen.root_path,
+            root_path=chosen.root_path or None,
             server_name=f"[{chosen.host}]" if ":" in chosen.host else chosen.host,
             server_port=chosen.port,
             share=chosen.share,

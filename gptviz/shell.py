@@ -17,7 +17,6 @@ from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
 from gptviz.web.document import Document
 from gptviz.web.health import Health
-from gptviz.web.prefix import Prefix
 from gptviz.web.static import Files
 from gptviz.widgets import WIDGETS, fonts, scripts, style
 
@@ -34,9 +33,9 @@ class App:
     files: Files
     health: Health
 
-    def launch(self, *, root_path: str = "", **options: Any) -> Any:
-        """Serve it, below a path if one is given; the other options are those of Gradio's `launch`."""
-        return self.demo.launch(**launch_options(self, root_path), **options)
+    def launch(self, **options: Any) -> Any:
+        """Serve it; the options are those of Gradio's `launch`."""
+        return self.demo.launch(**launch_options(self), **options)
 
 
 def build(service: Service) -> App:
@@ -64,7 +63,7 @@ def static_files() -> Files:
     return files
 
 
-def launch_options(app: App, root_path: str = "") -> dict[str, Any]:
+def launch_options(app: App) -> dict[str, Any]:
     """What `launch()` needs so that the page looks right, asks no other host for anything, and stays bounded."""
     return {
         "theme": gr.themes.Base(font=gr.themes.Font("Plex Sans"), font_mono=gr.themes.Font("Plex Mono")),
@@ -75,13 +74,8 @@ def launch_options(app: App, root_path: str = "") -> dict[str, Any]:
         "enable_monitoring": False,
         "strict_cors": True,
         "state_session_capacity": SESSIONS,
-        "root_path": root_path or None,
         "app_kwargs": {
-            "middleware": [
-                Middleware(Prefix, prefix=root_path),
-                Middleware(BodyLimit, limit=MAX_BODY),
-                Middleware(Document, head=_head(app.files)),
-            ],
+            "middleware": [Middleware(BodyLimit, limit=MAX_BODY), Middleware(Document, head=_head(app.files))],
             "routes": [app.files.route(), Asked(app.questions).route(), app.health.route()],
         },
     }
