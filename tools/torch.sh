@@ -13,7 +13,7 @@ elif [ "$(uname -s)" != Linux ]; then
     echo "torch: the one build that there is for this system."
 elif gpus=$(nvidia-smi -L 2>/dev/null) && [ -n "$gpus" ]; then
     echo "torch: the CUDA build, since this machine has a GPU ($(echo "$gpus" | head -n 1 | sed 's/ (UUID.*//'))."
-elif "$python" -c 'import torch' 2>/dev/null; then
+elif "$python" -c "import importlib.metadata as m; assert m.version('torch').startswith('${pin#torch==}')" 2>/dev/null; then
     echo "torch: the one that is installed."
 # In a thread of its own: a name server that is silent heeds no time limit of the request.
 elif ! "$python" - "$index/torch/" <<'END'
