@@ -22,6 +22,7 @@ export function factsOf(s) {
     forbidden: (T * (T - 1)) / 2,
     many: T > 2,
     why: 1, // of the three answers to "why?"
+    // words: attention.kind_*
     kind: text(`attention.kind_${s.own}`),
     ...counts(grid),
   };

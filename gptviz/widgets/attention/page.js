@@ -166,6 +166,7 @@ class Attention {
     if (!valued) this.matrix.draw(modelOf(s));
     else if (!s.carried.none) this.values.draw(s.carried, { tokens: s.tokens, at: s.at, target: s.read.target }, s.g);
     this.app.facts(s.facts);
+    // words: attention.looks attention.looks_row
     this.stage.say(...speak.sentence(s));
     this.app.parts.steps.prose();
   }

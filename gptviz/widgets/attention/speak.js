@@ -59,7 +59,7 @@ export function cell(s, i, j) {
   return phrase(i === j ? "attention.cell_self" : "attention.cell_weight", values);
 }
 // words: attention.cell_masked_later attention.cell_masked_window attention.cell_weight_later
-// attention.cell_weight_window
+// words: attention.cell_weight_window
 
 /** What a head of the grid is, for whoever points at it. @param {any} grid @param {[number, number]} head */
 export function headline(grid, [layer, head]) {
@@ -70,7 +70,7 @@ export function headline(grid, [layer, head]) {
   return phrase(`attention.head_${kind}`, { ...values, ...on });
 }
 // words: attention.head_induction attention.head_previous attention.head_first attention.head_resting
-// attention.head_broad
+// words: attention.head_broad
 // words: attention.head_local attention.head_mixed
 
 /** Why this head is shown. @param {any} s */
