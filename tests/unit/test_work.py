@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -60,7 +61,8 @@ def test_the_cache_weighs_what_the_librarys_own_cache_holds(kind):
     cache = DynamicCache(config=model.config)
     with torch.no_grad():
         model(text, cache=cache, use_cache=True)
-    held = [layer for layer in cache.layers if layer.keys is not None]
+    layers: list[Any] = list(cache.layers)
+    held = [layer for layer in layers if layer.keys is not None]
     assert race.steps[-1].cache_bytes == in_all == sum(layer.keys.nbytes + layer.values.nbytes for layer in held)
     assert (meter.formula is not None) == (kind == "qwen2")
     assert race.max_delta <= 1e-4
