@@ -20,7 +20,7 @@ from gptviz.decoder.glyphs import shown
 from gptviz.decoder.lost import losses, lost_bytes
 from gptviz.decoder.sources import weights
 from gptviz.decoder.sources.weights import Progress
-from gptviz.lab.looking import heads
+from gptviz.lab.looking import heads, readable
 from gptviz.service.worker import Shelf, Worker
 
 T = TypeVar("T")
@@ -203,7 +203,9 @@ class Service:
         induction = self.induction(decoder)
         key = ("panel", decoder.name, tuple(ids), rule, size)
         return self.compute(
-            key, lambda: heads.panel(decoder, ids, induction, rule=rule, size=size), lambda panel: panel.nbytes
+            key,
+            lambda: heads.panel(decoder, ids, induction, rule=rule, size=size, words=readable.words_of(decoder, ids)),
+            lambda panel: panel.nbytes,
         )
 
     def induction(self, decoder: Decoder) -> Tensor:

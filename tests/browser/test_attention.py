@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from gptviz.decoder.edits import Edits
 from gptviz.lab.looking import heads, values
+from gptviz.lab.looking.readable import words_of
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 GRID, CELLS, STRIPS = ".gv-grid", ".gv-cells", ".gv-attention .gv-values"
@@ -55,7 +56,7 @@ def ids(nano) -> list[int]:
 
 @pytest.fixture(scope="module")
 def stats(nano, ids) -> list[heads.HeadStat]:
-    return heads.panel(nano, ids, heads.induction_scores(nano)).stats
+    return heads.panel(nano, ids, heads.induction_scores(nano), words=words_of(nano, ids)).stats
 
 
 def step(page: Page, number: int) -> None:
@@ -84,7 +85,7 @@ def test_it_opens_on_the_head_that_singles_out_one_earlier_word(page, nano, ids,
     token = nano.tokenizer.token(ids[read]).shown
     assert f"·to, looks back: {per_cent(float(row[read]))}" in sentence(page).replace(" ,", ",")
     assert token in sentence(page)
-    arc = page.locator(".gv-arc-words").inner_text().replace("\u00a0", " ")
+    arc = page.locator(".gv-arc-words").text_content().replace("\u00a0", " ")
     assert arc.startswith("·to looks back at ·John")
     assert arc.endswith(per_cent(float(row[read])))
     assert EVERY in page.locator(".gv-cap").inner_text()

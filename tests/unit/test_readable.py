@@ -67,7 +67,7 @@ def test_the_shortest_texts_have_a_reading(length):
 
 def test_the_two_names_open_on_a_name_in_the_real_model(smollm2):
     ids = smollm2.tokenizer.encode("When Mary and John went to the store, John gave a drink to")
-    panel = heads.panel(smollm2, ids, induction_scores(smollm2))
+    panel = heads.panel(smollm2, ids, induction_scores(smollm2), words=readable.words_of(smollm2, ids))
     best = max(panel.stats, key=lambda stat: stat.singled)
     assert (best.layer, best.head) == (24, 4)
     assert smollm2.tokenizer.token(ids[best.reads]).shown == "·Mary"

@@ -86,14 +86,22 @@ class Panel:
         return self.thumbnails.nbytes + sum(kept.nbytes for kept in self.layers.values())
 
 
-def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule = CAUSAL, size: int = 32) -> Panel:
-    """All heads in one forward pass; `induction` [L, h] comes from `induction_scores`.
+def panel(
+    decoder: Decoder,
+    ids: list[int],
+    induction: Tensor,
+    *,
+    rule: MaskRule = CAUSAL,
+    size: int = 32,
+    words: Tensor | None = None,
+) -> Panel:
+    """All heads in one forward pass; `induction` [L, h] comes from `induction_scores`, `words` [T] from `readable`.
 
     At most two layers' matrices are in memory at once when the text is long; pooled cells keep the largest weight
     of their block, because an average would hide a thin diagonal.
     """
     T, shape = len(ids), decoder.shape
-    words = readable.content(ids, [token.shown for token in decoder.tokenizer.tokens(ids)])  # [T]
+    words = torch.ones(T, dtype=torch.bool) if words is None else words  # None: every token counts as one
     readings: dict[int, readable.Reading] = {}
     side = min(size, T)
     thumbnails = torch.zeros(shape.layers, shape.heads, side, side, dtype=torch.uint8)
