@@ -8,6 +8,7 @@ PY := .venv/bin/python
 help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
 	@echo "make test      lint, types, import rules and all tests; ARGS goes to pytest, as in  make test ARGS='-k mask'"
+	@echo "               tests marked slow are left out; make test ARGS='-m \"slow or not slow\"' runs all"
 	@echo "make check     the same without the tests"
 	@echo "make families  what is shown exactly, what is refused and why: families of decoders, vocabularies, damaged folders"
 	@echo "make screenshots  pictures of every page and step, into screenshots/"
@@ -27,7 +28,7 @@ check: .venv/.dev
 	@sh tools/node.sh
 
 test: check
-	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -m "not slow" $(ARGS)
 
 families: .venv/.dev
 	@$(PY) -m tests.odd

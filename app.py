@@ -10,7 +10,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 
 from transformers.utils.logging import disable_progress_bar
 
-from gptviz.service import Service, Settings
+from gptviz.service import Options, Service
 from gptviz.shell import build
 
 
@@ -48,7 +48,7 @@ def main() -> None:
     disable_progress_bar()
     if chosen.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"
-    service = Service(Settings(chosen.model, chosen.offline, chosen.device, chosen.dtype))
+    service = Service(Options(chosen.model, chosen.offline, chosen.device, chosen.dtype))
     service.start()
     on_spaces = "SPACE_ID" in os.environ
     build(service).launch(

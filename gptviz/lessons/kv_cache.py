@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -11,11 +10,12 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import family
 from gptviz.lab.writing import cache_memory, cache_rows, cost, edge
-from gptviz.lab.writing.cache_work import LANES, Meter, Race, RaceStep, Work, positions
+from gptviz.lab.writing.cache_work import LANES, Bill, Race, RaceStep
+from gptviz.lab.writing.work import Meter, positions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question, integer
 from gptviz.service import Service
-from gptviz.service.service import device_name
+from gptviz.service.models import device_name
 
 KEY = "kv_cache"
 NEW = 20  # tokens a race writes unless asked otherwise
@@ -73,8 +73,7 @@ def _race_questions(service: Service) -> list[Question]:
         """The first tokens that greedy writing gives, for the picture before any race."""
         decoder, ids = _prompt(service, text, first, model)
         most = min(_new(new), WRITTEN_AHEAD)
-        key = ("kv words", decoder.name, tuple(ids), most)
-        return {"shown": _shown(decoder, service.compute(key, lambda: _greedy(decoder, ids, most)))}
+        return {"shown": _shown(decoder, service.once(decoder, _greedy, ids, most))}
 
     def kv_race(text: str, first: int = 0, new: int = NEW, model: str = "") -> Iterator[dict[str, Any]]:
         """Both lanes, step by step: only what is new each time, then how they compare."""
@@ -82,7 +81,7 @@ def _race_questions(service: Service) -> list[Question]:
         race = Race(decoder, ids, _new(new))
         yield {"steps": []}
         sent = 0
-        for _ in paced(service.stream(iter(race)), FRAME):
+        for _ in service.stream(iter(race), every=FRAME):
             yield {"steps": [row(decoder, step) for step in race.steps[sent:]]}
             sent = len(race.steps)
         yield {"steps": [], "done": ending(race)}
@@ -110,8 +109,7 @@ def _other_questions(service: Service) -> list[Question]:
             )
         if chosen is not decoder:
             _, ids = service.encode(text, chosen.name)
-        key = ("kv edge", chosen.name, tuple(ids))
-        found = service.compute(key, lambda: to_the_edge(chosen, ids))
+        found = service.once(chosen, to_the_edge, ids)
         return {**found, "own": chosen is decoder, "asked_of": decoder.name, "asked_context": decoder.shape.context}
 
     def kv_models() -> list[dict[str, Any]]:
@@ -139,20 +137,20 @@ def _other_questions(service: Service) -> list[Question]:
 
 
 def _public(service: Service) -> list[Question]:
-    def kv_cache(text: str, new_tokens: int = NEW, model: str = "") -> Iterator[dict[str, Any]]:
+    def kv_cache(text: str, new_tokens: int = NEW, model: str = "") -> Iterator[Bill]:
         """Write the same text without and with the cache; streams the work counted and measured so far."""
         decoder, ids = service.encode(text, model)
         race = Race(decoder, ids, integer("new_tokens", new_tokens))
-        yield race.as_json()
-        for _ in paced(service.stream(iter(race)), EVERY):
-            yield race.as_json()
+        yield race.bill()
+        for state in service.stream(iter(race), every=EVERY):
+            yield state.bill()
 
     def memory(
         name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
-    ) -> dict[str, Any]:
+    ) -> cache_memory.Memory:
         """A public model's cache against its weights, in bytes. `model` is checked and otherwise unused."""
         service.decoder(model)
-        return cache_memory.memory(name, integer("context", context), integer("batch", batch), dtype).as_json()
+        return cache_memory.memory(name, integer("context", context), integer("batch", batch), dtype)
 
     def cost_of(lengths: list[int] = NO_LENGTHS, model: str = "") -> dict[str, Any]:
         """Operations and bytes of the loaded model at these lengths (none: 1 to 131,072), counted from its shapes."""
@@ -207,14 +205,9 @@ def counted(decoder: Decoder, ids: list[int], new: int) -> dict[str, Any]:
         "positions": {lane: positions(prompt, room, cached=lane == "cached") for lane in LANES},
         "flops": {lane: [work.flops for work in works[lane]] for lane in LANES},
         "bytes": {lane: [work.bytes for work in works[lane]] for lane in LANES},
-        "looked_up": [_looked_up(meter, work) for work in works["cached"]],
+        "looked_up": [meter.cache_bytes(prompt + i - 1) if i else 0 for i in range(room)],
         "model": sizes(decoder, meter),
     }
-
-
-def _looked_up(meter: Meter, work: Work) -> int:
-    """Bytes of kept keys and values that a step reads."""
-    return work.rows_reused // meter.layers * meter.token_bytes
 
 
 def sizes(decoder: Decoder, meter: Meter) -> dict[str, Any]:
@@ -228,31 +221,13 @@ def sizes(decoder: Decoder, meter: Meter) -> dict[str, Any]:
         "head_width": shape.head_width,
         "element": meter.element,
         "per_token": meter.token_bytes,
+        "plain": meter.formula is not None,
         "weights": meter.weight_bytes,
         "read_flops": meter.per_position,
-        "look_up_flops": meter.per_pair,
+        "look_up_flops": meter.pairs(1, 1) - meter.pairs(0, 1),
         "dtype": str(decoder.dtype).removeprefix("torch."),
         "device": device_name(decoder.device),
     }
-
-
-def paced(items: Iterator[Any], every: float) -> Iterator[None]:
-    """Run an iterator to its end with a pause every so many seconds, where a caller who has left is noticed.
-
-    The last pause comes after the end. A message for each step of a small model would keep the browser busier than
-    the model.
-    """
-    due = time.monotonic() + every
-    try:
-        for _ in items:
-            if time.monotonic() >= due:
-                yield
-                due = time.monotonic() + every
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
-    yield
 
 
 def row(decoder: Decoder, step: RaceStep) -> dict[str, Any]:
@@ -267,9 +242,12 @@ def row(decoder: Decoder, step: RaceStep) -> dict[str, Any]:
 
 def ending(race: Race) -> dict[str, Any]:
     """How the lanes compare after the race: choices that differed, logits, the cache by its tensors and by formula."""
-    last = race.steps[-1]
+    last, differ = race.steps[-1], race.differ
     return {
-        "differing": sum(not step.agrees for step in race.steps),
+        "differing": len(differ.steps) if differ else 0,
+        "explained": differ is None or differ.explained,
+        "gap": differ.gap if differ else 0.0,
+        "rounding": differ.rounding if differ else 0.0,
         "delta": race.max_delta,
         "measured": last.cache_bytes,
         "formula": last.formula_bytes,
@@ -287,10 +265,7 @@ def kept(service: Service, decoder: Decoder, ids: list[int], keep: int) -> dict[
     if len(ids) < 2:
         raise UserError("The text has one token; this picture needs a beginning and something after it.")
     keep = keep or (len(ids) + 1) // 2
-    key = ("kv rows", decoder.name, tuple(ids), keep)
-    found = service.compute(
-        key, lambda: cache_rows.moved(decoder, ids, keep), lambda m: m.edited.nbytes + m.cut.nbytes + 4096
-    )
+    found = service.once(decoder, cache_rows.moved, ids, keep)
     return {
         "tokens": _shown(decoder, ids),
         "other": _shown(decoder, found.other),  # the tokens that stand in the changed ending
@@ -298,6 +273,7 @@ def kept(service: Service, decoder: Decoder, ids: list[int], keep: int) -> dict[
         "edited": found.edited,
         "cut": found.cut,
         "sample": found.sample,
+        "layers": found.layers,
         "sample_layer": found.sample_layer,
         "numbers": found.numbers,
         "typical": found.typical,
@@ -372,7 +348,7 @@ def figure(decoder: Decoder, ids: list[int], new: int, what: str, axes: str) -> 
     source, names = CURVES[what]
     lines = {name: [getattr(line, source)[name] for line in found.rows] for name in names}
     crossing, context = getattr(found, what), decoder.shape.context
-    marks = {"context": context, "crossing": crossing}
+    marks = {"context": context} | ({"crossing": crossing} if crossing else {})
     return {
         "figure": figures.against_length(lengths, lines, marks, source, log=log).to_plotly_json(),
         "crossing": crossing,

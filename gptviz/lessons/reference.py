@@ -8,11 +8,11 @@ from typing import Any, Literal
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.looking import anatomy, family, twice
 from gptviz.lab.writing import cache_memory
-from gptviz.lab.writing.cache_work import bytes_per_token, positions
+from gptviz.lab.writing.work import Meter, bytes_per_token, positions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
-from gptviz.service.service import device_name
+from gptviz.service.models import device_name
 
 KEY, PROMPTED = "reference", False
 SHOW = ("code", "family", "count", "server", "settings", "kinds", "terms", "quiz", "api")
@@ -103,8 +103,7 @@ def equal(service: Service, text: str, model: str) -> dict[str, Any]:
         others = (service.decoder(name) for name in service.names)
         decoder = next((other for other in others if twice.fits(other)), decoder)
     ids = decoder.tokenizer.encode(text)[: min(COMPARED, decoder.shape.context)]
-    key = ("twice", decoder.name, tuple(ids))
-    found = service.compute(key, lambda: twice.equality(decoder, ids))
+    found = service.once(decoder, twice.equality, ids)
     return {**asdict(found), "parameters": found.parameters["library"], "asked": asked, "other": decoder.name != asked}
 
 
@@ -142,16 +141,14 @@ def card(decoder: Decoder) -> dict[str, Any]:
         "model": decoder.name,
         "parameters": decoder.shape.parameters,
         "element": decoder.model.dtype.itemsize,
-        "per_token": bytes_per_token(
-            decoder.shape.layers, decoder.shape.kv_heads, decoder.shape.head_width, decoder.model.dtype.itemsize
-        ),
+        "per_token": Meter(decoder).token_bytes,
     }
 
 
 def quiz(service: Service, decoder: Decoder) -> list[dict[str, Any]]:
     """{key, values, answer} with a number, or with `options` and the index of the right one."""
     shape = decoder.shape
-    found = service.compute(("anatomy", decoder.name), lambda: anatomy.dissect(decoder.model))
+    found = service.once(decoder, anatomy.anatomy_of)
     norms = [row for row in found.rows if row.role == "norm"]
     each = sum(row.layer == 0 for row in norms)
     small, llama = family.PUBLIC["gpt2"], family.PUBLIC["Llama-3-8B"]

@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 
 from gptviz.decoder.edits import Edits
 from gptviz.lab.looking import heads, values
-from gptviz.lab.looking.readable import words_of
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 GRID, CELLS, STRIPS = ".gv-grid", ".gv-cells", ".gv-attention .gv-values"
@@ -56,7 +55,7 @@ def ids(nano) -> list[int]:
 
 @pytest.fixture(scope="module")
 def stats(nano, ids) -> list[heads.HeadStat]:
-    return heads.panel(nano, ids, heads.induction_scores(nano), words=words_of(nano, ids)).stats
+    return heads.panel(nano, ids, heads.induction_scores(nano)).stats
 
 
 def step(page: Page, number: int) -> None:

@@ -10,7 +10,6 @@ from gradio_client.exceptions import AppError
 
 from gptviz.decoder.edits import Edits
 from gptviz.lab.looking import heads
-from gptviz.lab.looking.readable import words_of
 from gptviz.lessons.attention import KINDS, grid
 from gptviz.service.wire import as_packed
 
@@ -87,7 +86,7 @@ def test_heads_say_where_they_rest(client, nano):
 
 def test_the_first_picture_of_thirty_layers_is_small(smollm2):
     ids = smollm2.tokenizer.encode(TEXT)
-    panel = heads.panel(smollm2, ids, heads.induction_scores(smollm2), words=words_of(smollm2, ids))
+    panel = heads.panel(smollm2, ids, heads.induction_scores(smollm2))
     answer = grid(smollm2, ids, panel)
     assert len(json.dumps(as_packed(answer))) <= 60_000
     assert answer["start"] == [24, 4]

@@ -1,4 +1,4 @@
-"""/kv_cache and /cache_memory, called as a notebook would; and how soon a stopped race frees the model."""
+"""/kv_cache, /cache_memory and /cost as a notebook calls them; what the page asks; how soon a stopped race is gone."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import time
 from typing import Any
 
 import pytest
-from gptviz.lessons.kv_cache import card_value, ready
-from gptviz.lessons.page import prose
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.lab.writing import cache_memory
+from gptviz.decoder.errors import UserError
 from gptviz.lab.writing.cache_work import Race
+from gptviz.lessons import kv_cache
+from gptviz.lessons.kv_cache import questions
+from gptviz.lessons.questions import Question
 from gptviz.service import Service
 
 PROMPT = "When Mary and John went to the store, John gave"  # ten tokens and one
@@ -80,21 +81,21 @@ def test_the_calculator_answers_with_bytes(client: Client) -> None:
         client.predict("gpt2", 10, 0, api_name="/cache_memory")
 
 
-def test_a_stopped_race_frees_the_model_within_a_second(smollm2: Decoder) -> None:
-    """A text so long that one step without a cache alone takes about that."""
+def test_a_stopped_race_frees_the_model_within_a_step(nano: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text so long that one step without a cache may take a second: what is stopped is the pass, block by block."""
     service = Service()
-    service.add(smollm2)
-    ids = (smollm2.tokenizer.encode(PROMPT) * 60)[:600]
-    race = Race(smollm2, ids, 50)
-    assert smollm2.written is not None
+    service.add(nano)
+    monkeypatch.setattr("gptviz.lab.writing.cache_work.PAUSE_S", 0.0)
+    race = Race(nano, (nano.tokenizer.encode(PROMPT) * 60)[:200], 50)
+    assert nano.fast is not None
+    blocks: list[int] = []
+    block = nano.fast.block
+    monkeypatch.setattr(nano.fast, "block", lambda layer, *args: (blocks.append(layer), block(layer, *args))[1])
     running = service.stream(iter(race))
-    begin = time.perf_counter()
-    next(running)  # a pause within the first step
-    one_pause = time.perf_counter() - begin
-    begin = time.perf_counter()
+    next(running)
     running.close()
     assert service.worker.run(lambda: 42) == 42
-    assert time.perf_counter() - begin + one_pause <= 1.0
+    assert blocks == [0]
     assert race.steps == []
 
 
@@ -119,19 +120,67 @@ def test_a_cancelled_job_stops_racing(client: Client, monkeypatch: pytest.Monkey
     assert len(done) == stopped
 
 
-def test_the_race_starts_from_what_the_page_can_hold(nano: Decoder) -> None:
-    full = [5] * 250
-    assert ready(nano, full)["new"] == 6
-    assert ready(nano, full[:10])["new"] == 20
+def test_cost_is_counted_for_the_lengths_asked_for(client: Client) -> None:
+    answer = client.predict([1, 1000], api_name="/cost")
+    json.dumps(answer, allow_nan=False)
+    assert [row["tokens"] for row in answer["rows"]] == [1, 1000]
+    assert answer["rows"][1]["flops"]["matrices"] == 1000 * answer["rows"][0]["flops"]["matrices"]
+    assert answer["crossing"] == answer["crossings"]["reading"] > 1
+    assert len(client.predict(api_name="/cost")["rows"]) == 18
+    with pytest.raises(AppError, match="An item of lengths is 0; it must be a whole number from 1"):
+        client.predict([0], api_name="/cost")
 
 
-def test_the_card_panel_shows_the_allocators_figures_or_says_there_are_none(
-    nano: Decoder, monkeypatch: pytest.MonkeyPatch
+# What the page asks
+
+
+@pytest.fixture(scope="module")
+def asked(nano: Decoder) -> dict[str, Question]:
+    service = Service()
+    service.add(nano)
+    return {question.name: question for question in questions(service)}
+
+
+def test_the_count_is_what_a_race_does(asked: dict[str, Question], nano: Decoder) -> None:
+    count = asked["kv_count"].ask({"text": PROMPT, "new": 7})
+    race = Race(nano, nano.tokenizer.encode(PROMPT), 7)
+    for _ in race:
+        pass
+    for lane in ("cached", "uncached"):
+        assert count["positions"][lane] == race.total[lane].positions
+        assert count["flops"][lane] == [getattr(step, lane).work.flops for step in race.steps]
+        assert count["bytes"][lane] == [getattr(step, lane).work.bytes for step in race.steps]
+    written = asked["kv_words"].ask({"text": PROMPT, "new": 7})["shown"]
+    assert written == [nano.tokenizer.token(step.id).shown for step in race.steps]
+    values = list(asked["kv_race"].ask({"text": PROMPT, "new": 7}))
+    steps = [step for value in values for step in value["steps"]]
+    assert [step["shown"] for step in steps] == written
+    done = values[-1]["done"]
+    assert done["measured"] == done["formula"] == race.steps[-1].cache_bytes
+    assert done["seconds"]["cached"] == pytest.approx(sum(step["seconds"]["cached"] for step in steps), abs=1e-4)
+
+
+def test_the_race_holds_what_fits_and_what_was_asked_for(asked: dict[str, Question], nano: Decoder) -> None:
+    long = asked["kv_count"].ask({"text": "the cat " * 125, "new": 30})
+    assert long["new"] == 256 - len(long["tokens"]) < 30
+    first = asked["kv_count"].ask({"text": PROMPT, "first": 10, "new": 20})
+    assert first["positions"] == {"uncached": 390, "cached": 29}
+    for wrong, sentence in (({"first": 99}, "first is 99; it must be from 1 to"), ({"new": 0}, "new is 0; it must be")):
+        with pytest.raises(UserError, match=sentence):
+            asked["kv_count"].ask({"text": PROMPT, **wrong})
+
+
+def test_a_model_with_a_long_context_shows_its_end_on_a_short_one(
+    nano: Decoder, tiny_llama: Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = prose("kv_cache")
-    without = card_value(nano, words)
-    assert without["figures"] is None
-    assert "runs on the CPU" in without["said"]
-    figures = {"allocated": 1, "peak": 2, "reserved": 3, "free": 4, "total": 5}
-    monkeypatch.setattr(cache_memory, "allocator", lambda device: figures)
-    assert card_value(nano, words)["figures"] == figures
+    service = Service()
+    service.add(nano)
+    service.add(tiny_llama)
+    monkeypatch.setattr(kv_cache, "EDGE_CONTEXT", 60)
+    edge = {q.name: q for q in questions(service)}["kv_edge"]
+    with pytest.raises(UserError, match="tiny-llama reads 64 tokens; no model with a short context is loaded here"):
+        edge.ask({"text": PROMPT})
+    monkeypatch.setattr(kv_cache, "EDGE_CONTEXT", 100)
+    found = edge.ask({"text": PROMPT, "model": "nano"})
+    assert (found["model"], found["own"], found["asked_of"]) == ("tiny-llama", False, "nano")
+    assert found["positions"] == [61, 1, 1, 1, 64, 64, 64, 64]

@@ -1,71 +1,15 @@
-"""The rows a cache keeps, and the memory calculator, against the library's own configurations."""
+"""The memory calculator, against the library's own configurations."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.writing.cache_memory import allocator, kept_rows, learned_positions, memory, rows_of
-from tests import tiny
-
-IDS = [(37 * i + 11) % 50257 for i in range(20)]
-
-
-@pytest.fixture(params=["nano", "tiny_gpt2", "tiny_llama", "smollm2"])
-def decoder(request):
-    return request.getfixturevalue(request.param)
-
-
-def test_a_prefix_has_the_same_keys_and_values_whatever_follows(decoder):
-    kept = kept_rows(decoder, [i % decoder.shape.vocabulary for i in IDS], 8)
-    assert kept.layer == min(5, decoder.shape.layers - 1)
-    assert kept.edited == 0.0
-    assert kept.alone <= 1e-4
-    assert kept.equal
-    assert kept.numbers == 2 * decoder.shape.kv_heads * 8 * decoder.shape.head_width
-
-
-def test_the_rows_are_real_and_differ_between_positions_and_layers(tiny_llama):
-    first, second = rows_of(tiny_llama, IDS, 1), rows_of(tiny_llama, IDS, 2)
-    for one, other in zip(first, second, strict=True):  # K, then V
-        assert one.shape == (2, 20, 8)
-        assert (one - other).abs().max() > 0.1
-        assert (one[:, 0] - one[:, 1]).abs().max() > 0.1
-
-
-def test_rows_equal_the_models_own_projection(tiny_gpt2):
-    """Layer 0 by hand: embed, norm, project."""
-    model = tiny_gpt2.model.transformer
-    with torch.no_grad():
-        x = model.wte(torch.tensor(IDS)) + model.wpe(torch.arange(20))  # [T, d]
-        _, key, value = model.h[0].attn.c_attn(model.h[0].ln_1(x)).split(32, dim=-1)  # [T, d] each
-    rows = rows_of(tiny_gpt2, IDS, 0)
-    assert (rows[0] - key.view(20, 4, 8).transpose(0, 1)).abs().max() <= 1e-5
-    assert (rows[1] - value.view(20, 4, 8).transpose(0, 1)).abs().max() <= 1e-5
-
-
-def test_a_model_that_reads_the_future_keeps_other_rows(tiny_gpt2):
-    """The comparison can fail: with the mask off, later tokens reach the rows of layer 1 and up."""
-    from transformers import DynamicCache
-
-    from gptviz.decoder.attention import Lens, MaskRule
-
-    def open_rows(ids):
-        cache = DynamicCache()
-        with torch.no_grad():
-            tiny_gpt2.model(torch.tensor([ids]), cache=cache, use_cache=True, lens=Lens(MaskRule("none")))
-        return cache.layers[2].keys[0, :, :8]
-
-    assert (open_rows(IDS) - open_rows(IDS[:8])).abs().max() > 1e-2
-
-
-@pytest.mark.parametrize("keep", [0, 20, -3])
-def test_a_prefix_must_be_shorter_than_the_text(tiny_gpt2, keep):
-    with pytest.raises(UserError, match="keep is"):
-        kept_rows(tiny_gpt2, IDS, keep)
+from gptviz.lab.writing.cache_memory import allocator, learned_positions, memory
 
 
 def test_the_numbers_of_the_course():
@@ -125,14 +69,24 @@ def test_weights_and_cache_shapes_are_the_librarys(name):
         model(torch.zeros(1, 3, dtype=torch.long), cache=cache, use_cache=True)
     found = memory(name, 3, dtype="float32")
     assert found.weights == 4 * parameters
-    assert found.cache == sum(t.numel() * 4 for layer in cache.layers for t in (layer.keys, layer.values))
+    held: list[Any] = list(cache.layers)
+    assert found.cache == sum(4 * (layer.keys.numel() + layer.values.numel()) for layer in held)
     assert found.source
 
 
 def test_the_cache_outweighs_the_weights_from_the_crossing_on():
-    found = memory("Mistral-7B", 4096, batch=8)
-    assert memory("Mistral-7B", found.crossing).cache >= found.weights > memory("Mistral-7B", found.crossing - 1).cache
-    assert found.cache == 8 * memory("Mistral-7B", 4096).cache
+    name = "Llama-3.1-8B"
+    found = memory(name, 4096, batch=8)
+    assert memory(name, found.crossing).cache >= found.weights > memory(name, found.crossing - 1).cache
+    assert found.cache == 8 * memory(name, 4096).cache
+
+
+def test_a_window_bounds_what_each_text_keeps():
+    found = memory("Mistral-7B", 32_768, batch=3)
+    assert found.window == 4096
+    assert found.cache == 3 * 4096 * found.per_token == 3 * memory("Mistral-7B", 4096).cache
+    assert memory("Mistral-7B", 100).cache == 100 * found.per_token
+    assert memory("Llama-3-8B", 32_768).window == 0
 
 
 @pytest.mark.parametrize(
@@ -159,26 +113,3 @@ def test_learned_positions_are_told_from_rotary_ones(tiny_gpt2, tiny_llama, nano
     assert learned_positions(tiny_gpt2)
     assert learned_positions(nano)
     assert not learned_positions(tiny_llama)
-
-
-def test_rows_of_unequal_width_are_compared_each_by_itself():
-    decoder = Decoder.from_model(tiny.model("deepseek_v3", **tiny.DEEPSEEK), None)
-    key, value = rows_of(decoder, tiny.ids(), 2)
-    assert key.shape[-1] != value.shape[-1]
-    kept = kept_rows(decoder, tiny.ids(), 8)
-    assert kept.numbers == key[:, :8].numel() + value[:, :8].numel()
-    assert kept.edited == 0.0
-    assert 0 < kept.alone <= 1e-4
-
-
-def test_a_layer_that_reads_anothers_rows_gives_way_to_one_that_keeps_its_own():
-    sizes = {
-        "head_dim": 8, "sliding_window": 5, "num_kv_shared_layers": 1, "laurel_rank": 4,
-        "layer_types": ["sliding_attention", "full_attention", "full_attention"],
-        "activation_sparsity_pattern": [0.0] * 3, "vocab_size_per_layer_input": tiny.V,
-        "hidden_size_per_layer_input": 8, "intermediate_size": [64] * 3,
-    }  # fmt: skip
-    decoder = Decoder.from_model(tiny.model("gemma3n_text", **sizes), None)
-    assert kept_rows(decoder, tiny.ids(), 8).layer == 1
-    with pytest.raises(UserError, match="layer is 2; that layer of gemma3n_text keeps no keys and values of its own"):
-        rows_of(decoder, tiny.ids(), 2)

@@ -67,7 +67,7 @@ def test_the_shortest_texts_have_a_reading(length):
 
 def test_the_two_names_open_on_a_name_in_the_real_model(smollm2):
     ids = smollm2.tokenizer.encode("When Mary and John went to the store, John gave a drink to")
-    panel = heads.panel(smollm2, ids, induction_scores(smollm2), words=readable.words_of(smollm2, ids))
+    panel = heads.panel(smollm2, ids, induction_scores(smollm2))
     best = max(panel.stats, key=lambda stat: stat.singled)
     assert (best.layer, best.head) == (24, 4)
     assert smollm2.tokenizer.token(ids[best.reads]).shown == "·Mary"
@@ -82,6 +82,7 @@ def test_two_heads_continue_a_repetition_and_the_second_fails_without_the_first(
     run = nano.run(ids, capture=range(4))
     layer, head = found.induction
     assert found.weight == pytest.approx(float(run.attention[layer].weights[head, -1, found.target]), abs=1e-5)
+    assert found.previous is not None
     earlier, one = found.previous
     assert earlier < layer
     assert found.passed == pytest.approx(float(run.attention[earlier].weights[one, found.target, found.copy]), abs=1e-5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,18 +12,27 @@ from transformers import DynamicCache
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.experts import one_row_at_a_time
+from gptviz.decoder.run import Run, Runs
+from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.writing.cache_work import TOLERANCE
+
+Pair = tuple[Tensor, Tensor]  # K [h_kv, T, d_k] and V [h_kv, T, d_v]
 
 
 @dataclass(frozen=True)
 class Moved:
     """How far keys and values move when a text's tokens from `keep` on are replaced, or are not there at all.
 
-    Each entry is the largest |Δ| over K and V, all key-value heads and entries. `sample` is one head's key of the last
-    kept position in the middle layer: as it is, with another ending, cut off.
+    A row for each layer that keeps keys and values of its own, `layers` of them. Each entry is the largest |Δ| over K
+    and V, all key-value heads and entries. `sample` is one head's key of the last kept position in a middle layer: as
+    it is, with another ending, cut off.
     """
 
+    DERIVED: ClassVar = ("equal",)
+
     keep: int
+    layers: list[int]
     other: list[int]  # the tokens that replaced the ending
     edited: Tensor  # [L, T]
     cut: Tensor  # [L, keep]
@@ -39,7 +48,7 @@ class Moved:
         return max(float(self.edited[:, : self.keep].max()), float(self.cut.max())) <= self.tolerance
 
 
-def moved(decoder: Decoder, ids: Sequence[int], keep: int) -> Moved:
+def moved(decoder: Decoder, ids: Sequence[int], keep: int, *, runs: Runs | None = None) -> Moved:
     """Run the text, the text with every token from `keep` on replaced, and its first `keep` tokens alone.
 
     UserError for a prefix that is not shorter than the text.
@@ -48,15 +57,22 @@ def moved(decoder: Decoder, ids: Sequence[int], keep: int) -> Moved:
     if not 1 <= keep < len(ids):
         raise UserError(f"keep is {keep}; it must be from 1 to {len(ids) - 1}, one less than the text has tokens.")
     other = [(i + 1) % decoder.shape.vocabulary for i in ids[keep:]]
-    whole, edited, alone = (all_rows(decoder, text) for text in (ids, [*ids[:keep], *other], ids[:keep]))
-    middle = len(whole) // 2
-    kept = torch.cat([rows[:, :, :keep].flatten() for rows in whole])
-    samples = [rows[middle][0, 0, keep - 1] for rows in (whole, edited, alone)]  # each [d_k]
+    layers = [rows.layer for rows in decoder.kept]
+    runs, one_row = runs or decoder.run, equal_shapes(decoder).one_row
+    found = [
+        runs(text, inputs=layers, last_only=True, one_row=one_row) for text in (ids, [*ids[:keep], *other], ids[:keep])
+    ]
+    whole, edited, alone = (given_rows(run, layers) for run in found)
+    middle = layers[len(layers) // 2]
+    kept = torch.cat([part[:, :keep].flatten() for pair in whole.values() for part in pair])
+    samples = [rows[middle][0][0, keep - 1] for rows in (whole, edited, alone)]  # each [d_k]
+    beginning = {layer: (k[:, :keep], v[:, :keep]) for layer, (k, v) in whole.items()}
     return Moved(
         keep=keep,
+        layers=layers,
         other=other,
-        edited=torch.stack([_gap(a, b) for a, b in zip(whole, edited, strict=True)]),
-        cut=torch.stack([_gap(a[:, :, :keep], b) for a, b in zip(whole, alone, strict=True)]),
+        edited=torch.stack([gap(whole[layer], edited[layer]) for layer in layers]),
+        cut=torch.stack([gap(beginning[layer], alone[layer]) for layer in layers]),
         sample=torch.stack(samples),
         sample_layer=middle,
         numbers=kept.numel(),
@@ -65,13 +81,24 @@ def moved(decoder: Decoder, ids: Sequence[int], keep: int) -> Moved:
     )
 
 
-def all_rows(decoder: Decoder, ids: Sequence[int]) -> list[Tensor]:
-    """K and V of every layer, as a cache keeps them: each [2, h_kv, T, d_k], float32 on the CPU."""
+def given_rows(run: Run, layers: Sequence[int]) -> dict[int, Pair]:
+    """K and V that the attention of these layers was given, float32 on the CPU: what a cache would keep."""
+    return {layer: (run.inputs[layer].key.float().cpu(), run.inputs[layer].value.float().cpu()) for layer in layers}
+
+
+def all_rows(decoder: Decoder, ids: Sequence[int]) -> dict[int, Pair]:
+    """K and V of every position in each layer that keeps its own, float32 on the CPU; the two may differ in width."""
     cache = DynamicCache()
-    decoder.step(ids, cache)
+    with one_row_at_a_time(equal_shapes(decoder).one_row):
+        decoder.step(ids, cache)
     layers: list[Any] = list(cache.layers)
-    return [torch.stack([layer.keys[0], layer.values[0]]).float().cpu() for layer in layers]
+    return {
+        number: (layer.keys[0].float().cpu(), layer.values[0].float().cpu())
+        for number, layer in enumerate(layers)
+        if layer.keys is not None
+    }
 
 
-def _gap(a: Tensor, b: Tensor) -> Tensor:
-    return (a - b).abs().amax(dim=(0, 1, 3))  # [T]
+def gap(some: Pair, other: Pair) -> Tensor:
+    """The largest |Δ| of each position over K and V, heads and entries: [T]."""
+    return torch.stack([(a - b).abs().amax(dim=(0, 2)) for a, b in zip(some, other, strict=True)]).amax(dim=0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.writing.cache_work import Meter
+from gptviz.lab.writing.work import Meter
 
 LONGEST = 10_000_000
 MOST_LENGTHS = 200
@@ -22,12 +23,15 @@ class Row:
     tokens: int
     flops: dict[str, int]  # matrices, attention, head
     next_flops: dict[str, int]
-    bytes: dict[str, int]  # weights read once, keys and values of all tokens read
+    bytes: dict[str, int]  # weights read once, of experts the active ones; keys and values of all tokens kept
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Rows by length, and the first length at which the growing part is at least the other."""
+    """Rows by length, and the first length at which the growing part is at least the other.
+
+    0 where that is never, up to LONGEST tokens: a window bounds what grows.
+    """
 
     rows: list[Row]
     reading: int  # attention ≥ matrices, for a text read at once
@@ -48,31 +52,25 @@ def cost(decoder: Decoder, lengths: Sequence[int] = LENGTHS) -> Cost:
         if not isinstance(length, int) or not 1 <= length <= LONGEST:
             raise UserError(f"An item of lengths is {length}; it must be a whole number from 1 to {LONGEST:,}.")
     meter = Meter(decoder)
-    each, pair = meter.per_position, meter.per_pair
     return Cost(
         rows=[_row(meter, length) for length in lengths],
-        reading=max(1, _up(2 * each, pair) - 1),  # pair · T(T+1)/2 ≥ each · T
-        writing=max(1, _up(each, pair) - 1),  # pair · (T+1) ≥ each
-        bytes=_up(meter.weight_bytes, meter.token_bytes),
+        reading=_first(lambda row: row.flops["attention"] >= row.flops["matrices"], meter),
+        writing=_first(lambda row: row.next_flops["attention"] >= row.next_flops["matrices"], meter),
+        bytes=_first(lambda row: row.bytes["cache"] >= row.bytes["weights"], meter),
     )
 
 
 def _row(meter: Meter, T: int) -> Row:
+    each, head = meter.per_position, meter.per_head
     return Row(
         tokens=T,
-        flops={
-            "matrices": meter.per_position * T,
-            "attention": meter.per_pair * (T * (T + 1) // 2),
-            "head": meter.per_head,
-        },
-        next_flops={
-            "matrices": meter.per_position,
-            "attention": meter.per_pair * (T + 1),
-            "head": meter.per_head,
-        },
-        bytes={"weights": meter.weight_bytes, "cache": T * meter.token_bytes},
+        flops={"matrices": each * T, "attention": meter.pairs(0, T), "head": head},
+        next_flops={"matrices": each, "attention": meter.pairs(T, 1), "head": head},
+        bytes={"weights": meter.weight_bytes + meter.expert_bytes(1), "cache": meter.cache_bytes(T)},
     )
 
 
-def _up(a: int, b: int) -> int:
-    return -(-a // b)
+def _first(holds: Callable[[Row], bool], meter: Meter) -> int:
+    """The first length from which on it holds; it holds for every longer one, since each share only grows."""
+    found = bisect_left(range(1, LONGEST + 1), True, key=lambda T: holds(_row(meter, T))) + 1
+    return found if found <= LONGEST else 0

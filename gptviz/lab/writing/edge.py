@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.writing.cache_rows import all_rows
+from gptviz.lab.writing.cache_rows import all_rows, gap
 
 
 @dataclass
@@ -81,12 +81,18 @@ class Shifted:
 def shifted(decoder: Decoder, ids: Sequence[int]) -> Shifted:
     """Read the text, then again without its first token, and compare what a cache would hold."""
     before, after = all_rows(decoder, ids), all_rows(decoder, ids[1:])
-    last = torch.stack([torch.stack([a[0, :, -1], b[0, :, -1]]) for a, b in zip(before, after, strict=True)])
-    turned = (last[:, 0] - last[:, 1]).norm(dim=-1) / last[:, 0].norm(dim=-1).clamp_min(1e-12)  # [L, h_kv]
-    layer, head = divmod(int(turned.argmax()), turned.shape[1])
+    moved = {layer: gap((k[:, 1:], v[:, 1:]), after[layer]) for layer, (k, v) in before.items()}
+    layer = max(before, key=lambda n: _turn(before[n][0], after[n][0]).max())
+    head = int(_turn(before[layer][0], after[layer][0]).argmax())
     return Shifted(
-        moved=max(float((a[:, :, 1:] - b).abs().max()) for a, b in zip(before, after, strict=True)),
-        typical=float(torch.cat([rows.flatten() for rows in before]).abs().median()),
+        moved=max(float(positions.max()) for positions in moved.values()),
+        typical=float(torch.cat([part.flatten() for pair in before.values() for part in pair]).abs().median()),
         layer=layer,
-        sample=last[layer, :, head],
+        sample=torch.stack([before[layer][0][head, -1], after[layer][0][head, -1]]),
     )
+
+
+def _turn(before: Tensor, after: Tensor) -> Tensor:
+    """How far the last position's key moved, as a share of its length, for each head of K [h_kv, T, d_k]."""
+    last = before[:, -1]
+    return (last - after[:, -1]).norm(dim=-1) / last.norm(dim=-1).clamp_min(1e-12)  # [h_kv]

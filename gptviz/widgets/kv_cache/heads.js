@@ -31,22 +31,29 @@ export class Heads {
   chosen() {
     const { heads, kv_heads: own } = this.model;
     const kv = this.view.kv;
-    return kv && heads % kv === 0 && kv <= heads ? kv : own;
+    return this.model.plain && kv && heads % kv === 0 && kv <= heads ? kv : own;
   }
 
   resize() {
     if (!this.model || this.root.hidden) return;
     const kv = this.chosen();
     this.bar(kv);
-    const { layers, head_width: d, element } = this.model;
-    fill(this.formula, ...phrase("kv_cache.formula", { layers, kv, d, element, bytes: this.bytes(kv) }));
+    const { layers, head_width: d, element, plain } = this.model;
+    const values = { layers, kv, d, element, bytes: this.bytes(kv) };
+    fill(this.formula, ...(plain ? phrase("kv_cache.formula", values) : []));
     this.draw(kv);
     this.speak(kv);
   }
 
+  /** Numbers of key-value heads to choose from: none but its own where the layers differ. */
+  offered() {
+    return this.model.plain ? divisors(this.model.heads) : [this.model.kv_heads];
+  }
+
   /** @param {number} kv */
   bytes(kv) {
-    return perToken(this.model, 8 * this.model.element, kv);
+    const { plain, per_token: each, kv_heads: own, element } = this.model;
+    return plain ? perToken(this.model, 8 * element, kv) : (each * kv) / own;
   }
 
   /** @param {number} kv */
@@ -55,6 +62,7 @@ export class Heads {
     const { unit } = this.app.parts.stage.size();
     const W = this.picture.clientWidth;
     const H = this.picture.clientHeight;
+    if (!W || !H) return;
     const left = (W > 600 ? 128 : 62) * unit;
     const room = W - left - 4;
     const step = room / heads;
@@ -105,7 +113,7 @@ export class Heads {
   bar(kv) {
     const { heads, kv_heads: own } = this.model;
     const most = this.bytes(heads);
-    const offered = divisors(heads);
+    const offered = this.offered();
     const bars = offered.map((k) =>
       el(
         "button",
@@ -148,16 +156,16 @@ export class Heads {
       most: this.bytes(heads),
     };
     this.app.facts(facts);
-    const key = kv === heads ? (own < heads ? "all" : "plain") : kv === own ? "own" : "other";
+    const shared = kv === heads ? (own < heads ? "all" : "plain") : kv === own ? "own" : "other";
     // words: kv_cache.say_heads_*
-    this.app.parts.stage.say(`kv_cache.say_heads_${key}`, facts);
+    this.app.parts.stage.say(`kv_cache.say_heads_${this.model.plain ? shared : "odd"}`, facts);
     this.app.parts.steps.prose();
   }
 
   table() {
     if (!this.model) return null;
     const head = [text("kv_cache.table_kv"), text("kv_cache.table_bytes")];
-    return { head, rows: divisors(this.model.heads).map((k) => [whole(k), bytes(this.bytes(k))]) };
+    return { head, rows: this.offered().map((k) => [whole(k), bytes(this.bytes(k))]) };
   }
 }
 

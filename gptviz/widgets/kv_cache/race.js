@@ -241,6 +241,8 @@ export class Race {
     const whole = facts.rows === facts.new;
     if (this.timing.busy()) stage.say("kv_cache.say_measuring", { n: this.timing.steps.length, total: facts.new });
     else if (whole && facts.new < facts.asked) stage.say("kv_cache.say_full", facts);
+    else if (whole && done && !done.explained)
+      stage.say("kv_cache.say_differ_more", { ...facts, ...done, n: done.differing });
     else if (whole && done && done.differing) stage.say("kv_cache.say_differ", { ...facts, n: done.differing });
     else if (whole && done && this.view.show === "bill")
       stage.say("kv_cache.say_timed", { ...facts, slow: done.seconds.uncached, quick: done.seconds.cached });

@@ -101,6 +101,7 @@ export class Rows {
     const { tokens, keep, edited } = this.data;
     const [layers, T] = edited.shape;
     const width = this.map.clientWidth;
+    if (!width) return;
     const most = Math.max(8, Math.floor(width / (NARROWEST * unit)));
     this.count = Math.min(T, most);
     this.root.classList.toggle("gv-kv-upright", width / this.count < 56 * unit);
@@ -111,7 +112,7 @@ export class Rows {
     this.h = height / layers;
     this.paint(canvas(this.node, width, height), layers);
     this.head(tokens, keep, unit);
-    fill(this.axis, ...phrase("kv_cache.layers_axis", { n: layers - 1 }));
+    fill(this.axis, ...phrase("kv_cache.layers_axis", { n: this.data.layers[layers - 1] }));
     this.knife.style.left = `${(keep - this.start) * this.w - 1}px`;
     fill(
       this.note,
@@ -253,7 +254,7 @@ export class Rows {
     const key = moved === null ? "none" : moved === 0 ? "zero" : moved <= this.data.tolerance ? "rounding" : "moved";
     this.app.parts.stage.point(
       phrase(`kv_cache.row_${key}`, {
-        layer,
+        layer: this.data.layers[layer],
         token,
         moved: moved ?? 0,
         apart: bound(moved ?? 0),
@@ -269,7 +270,7 @@ export class Rows {
     const layers = edited.shape[0];
     const head = [
       text("kv_cache.table_token"),
-      ...Array.from({ length: layers }, (_, l) => text("kv_cache.table_layer", { n: l })),
+      ...Array.from({ length: layers }, (_, l) => text("kv_cache.table_layer", { n: this.data.layers[l] })),
     ];
     const rows = tokens.map((/** @type {string} */ name, /** @type {number} */ j) => [
       `${whole(j)} ${name}`,

@@ -193,7 +193,8 @@ function say(app, d) {
     const one = d.open.size === 1;
     const clean = d.reach.tolerance > 0 ? "reach_within" : "reach_clean";
     const key = !d.reach.position ? "reach_first" : !facts.leaks ? clean : one ? "reach_one" : "reach_leak";
-    return stage.say(`mask.${key}`, facts); // words: mask.reach_first mask.reach_clean mask.reach_within mask.reach_leak mask.reach_one
+    // words: mask.reach_first mask.reach_clean mask.reach_within mask.reach_leak mask.reach_one
+    return stage.say(`mask.${key}`, facts);
   }
   if (!d.closed.length) return stage.say("mask.one_token", { token: d.tokens[0] });
   if (!d.open.size) return stage.say("mask.closed", facts);
