@@ -84,7 +84,7 @@ def test_it_opens_on_the_head_that_singles_out_one_earlier_word(page, nano, ids,
     token = nano.tokenizer.token(ids[read]).shown
     assert f"·to, looks back: {per_cent(float(row[read]))}" in sentence(page).replace(" ,", ",")
     assert token in sentence(page)
-    arc = page.locator(".gv-arc-words").inner_text().replace("\u00a0", " ")
+    arc = page.locator(".gv-arc-words").text_content().replace("\u00a0", " ")
     assert arc.startswith("·to looks back at ·John")
     assert arc.endswith(per_cent(float(row[read])))
     assert EVERY in page.locator(".gv-cap").inner_text()

@@ -89,7 +89,7 @@ def panel(
     """
     induction = induction_scores(decoder, runs=runs) if induction is None else induction
     T, shape = len(ids), decoder.shape
-    words = readable.content(ids, [token.shown for token in decoder.tokenizer.tokens(ids)])  # [T]
+    words = readable.words_of(decoder, ids)  # [T]
     readings: dict[int, readable.Reading] = {}
     side = min(size, T)
     thumbnails = torch.zeros(shape.layers, shape.heads, side, side, dtype=torch.uint8)
