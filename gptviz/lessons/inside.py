@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.pieces import single
+from gptviz.decoder.run import Run
 from gptviz.lab.looking import anatomy, depth, logit_lens
+from gptviz.lab.looking import attribution as parts_of
 from gptviz.lessons.fields import Field
-from gptviz.lessons.next_token import shown
+from gptviz.lessons.next_token import last_logits, shown
 from gptviz.lessons.questions import Question
-from gptviz.service import Service
+from gptviz.service import Keep, Service
 
 KEY = "inside"
 FIELDS = {
@@ -17,7 +22,8 @@ FIELDS = {
     for field in (
         Field("at", "int", -1, -1, 100_000),
         Field("layer", "int", 0, 0, 10_000),
-        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "count")),
+        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "parts", "count")),
+        Field("against", "text", ""),
     )
 }
 COLUMNS = 24  # read at all layers at once; more would be cells too narrow for a word
@@ -25,19 +31,7 @@ MOST_STREAM = 2_048  # positions; the stream of all layers has to be kept
 
 
 def questions(service: Service) -> list[Question]:
-    """/lens and /anatomy, and what the picture asks."""
-
-    def lens(text: str, position: int = -1, count: int = 5, model: str = "") -> dict[str, Any]:
-        """What the model would say at one position if it stopped after each layer."""
-        decoder, run = read(service, text, model)
-        readings = logit_lens.logit_lens(decoder, run, position, count=count)
-        place = position % len(run.ids)
-        return {
-            "token": decoder.tokenizer.token(run.ids[place]),
-            "position": place,
-            "target": decoder.tokenizer.token(readings[-1].ids[0]),
-            "rows": [_reading(decoder, row) for row in readings],
-        }
+    """The endpoints, and what the picture asks."""
 
     def column(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
         """The text's tokens, and the first words of one column at every layer."""
@@ -50,7 +44,7 @@ def questions(service: Service) -> list[Question]:
             "place": at % len(run.ids),
             "vocabulary": decoder.shape.vocabulary,
             "width": decoder.shape.width,
-            "rows": lens(text, at, 3, model)["rows"],
+            "rows": readings(decoder, run, at, 3),
         }
 
     def grid(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
@@ -65,7 +59,7 @@ def questions(service: Service) -> list[Question]:
         decoder, run = read(service, text, model)
         place = depth.window(len(run.ids), at, 1)[0]
         id = run.ids[place]
-        found = service.compute(("vector", decoder.name, id), lambda: anatomy.token_vector(decoder, id))
+        found = service.once(decoder, anatomy.token_vector, id)
         row = decoder.model.get_input_embeddings().weight[id].detach().float().cpu()
         near = [{"shown": decoder.tokenizer.token(n.id).shown, "cosine": n.cosine} for n in found.near_in]
         out = [{"shown": decoder.tokenizer.token(n.id).shown, "cosine": n.cosine} for n in found.near_out]
@@ -74,13 +68,13 @@ def questions(service: Service) -> list[Question]:
     def order(text: str, model: str = "") -> dict[str, Any]:
         """Places of equal tokens and how they part; how the model knows a place."""
         decoder, run = read(service, text, model)
-        places = service.compute(("positions", decoder.name), lambda: anatomy.positions(decoder.model))
+        places = service.once(decoder, anatomy.positions_of)
         return {
             "pairs": depth.pairs(run),
             "kind": places.kind,
             "rows": places.rows,
-            "norms": places.norms,
-            "wavelengths": places.wavelengths,
+            "norms": places.norms.tolist(),
+            "wavelengths": places.wavelengths.tolist(),
             "past_the_end": places.past_the_end,
             "context": decoder.shape.context,
         }
@@ -92,33 +86,98 @@ def questions(service: Service) -> list[Question]:
         places = depth.window(len(run.ids), at, COLUMNS)
         return {
             "window": places,
-            "norms": [[row[place] for place in places] for row in found.norms],
-            "added": [[row[place] for place in places] for row in found.added],
-            "final": [found.final[place] for place in places],
+            "norms": found.norms[:, places].tolist(),
+            "added": found.added[:, places].tolist(),
+            "final": found.final[places].tolist(),
         }
 
-    def parts(model: str = "") -> dict[str, Any]:
-        """Every module with its shape and parameters, and the totals with and without tying."""
-        return anatomy_of(service, service.decoder(model))
+    def rivals(text: str, model: str = "") -> dict[str, Any]:
+        """Tokens that the answer may be held against: the next likeliest, and the likeliest that stands in the text."""
+        decoder, ids = service.encode(text, model, most=parts_of.MOST)
+        p = last_logits(service, decoder, ids).double().softmax(-1)  # [V]
+        order = p.argsort(descending=True, stable=True).tolist()
+        there = set(ids)
+        own = [id for id in order[3:] if id in there][:1]  # often the other name, or what the text would repeat
+        chosen = [*own, *order[1:3]]
+        tokens = decoder.tokenizer
+        return {
+            "answer": tokens.token(order[0]).shown,
+            "rivals": [{"shown": tokens.token(i).shown, "text": tokens.decode([i]), "p": float(p[i])} for i in chosen],
+        }
 
     def boxes(model: str = "") -> dict[str, Any]:
         """The boxes in the order data passes them, for this model and for GPT-2 small."""
         decoder = service.decoder(model)
         return {"own": _boxes(_dissected(service, decoder)), "small": _boxes(anatomy.gpt2_small())}
 
-    return [
-        Question("lens", lens),
-        Question("anatomy", parts),
-        *(Question(fn.__name__, fn, public=False) for fn in (column, grid, lookup, order, stream, boxes)),
-    ]
+    private = (column, grid, lookup, order, stream, rivals, boxes)
+    return [*_public(service), *(Question(fn.__name__, fn, public=False) for fn in private)]
+
+
+def _public(service: Service) -> list[Question]:
+    """/lens, /attribution and /anatomy."""
+
+    def lens(text: str, position: int = -1, count: int = 5, model: str = "") -> dict[str, Any]:
+        """What the model would say at one position if it stopped after each layer."""
+        decoder, run = read(service, text, model)
+        rows = readings(decoder, run, position, count)
+        place = position % len(run.ids)
+        return {
+            "token": decoder.tokenizer.token(run.ids[place]),
+            "position": place,
+            "target": decoder.tokenizer.token(rows[-1]["top"][0]["id"]),
+            "rows": rows,
+        }
+
+    def attribution(text: str, target: str = "", against: str = "", model: str = "") -> dict[str, Any]:
+        """The last position's logit as a sum: what the embedding, each head and each feed-forward layer add to it.
+
+        target "" is the likeliest token; against "" compares with none, else the parts add up to the difference.
+        """
+        decoder, ids = service.encode(text, model, most=parts_of.MOST)
+        rows = decoder.shape.vocabulary
+        wanted = piece(decoder, target, "target", rows) if target else None
+        other = piece(decoder, against, "against", rows) if against else None
+        return attributed(decoder, ids, service.once(decoder, parts_of.attribution, ids, wanted, other))
+
+    def whole(model: str = "") -> dict[str, Any]:
+        """Every module with its shape and parameters, and the totals with and without tying."""
+        return anatomy_of(service, service.decoder(model))
+
+    return [Question("lens", lens), Question("anatomy", whole), Question("attribution", attribution)]
+
+
+def piece(decoder: Decoder, text: str, name: str, rows: int) -> int:
+    """The one token that continues a text by this one. UserError where the vocabulary has none."""
+    found = single(decoder.tokenizer, text, name, rows)
+    if found is None:
+        raise UserError(f'{name} is "{brief(text)}", which is no single token of {decoder.name}; name one that is.')
+    return found
+
+
+def attributed(decoder: Decoder, ids: list[int], found: parts_of.Attribution) -> dict[str, Any]:
+    """What /attribution answers; each head with the token that its last row reads most, the first one aside."""
+    token = decoder.tokenizer.token
+    return {
+        "target": token(found.target),
+        "against": None if found.against is None else token(found.against),
+        "logit": found.logit,
+        "sum": found.sum,
+        "parts": [asdict(part) for part in found.parts],
+        "reads": [[token(ids[key]).shown for key in row] for row in found.reads.tolist()],
+        "weight": found.weight,
+    }
+
+
+def readings(decoder: Decoder, run: Run, position: int, count: int) -> list[dict[str, Any]]:
+    """What the position would say after each layer."""
+    return [_reading(decoder, row) for row in logit_lens.logit_lens(decoder, run, position, count=count)]
 
 
 def read(service: Service, text: str, model: str) -> tuple[Decoder, Run]:
     """The run of a text with its residual stream."""
     decoder, ids = service.encode(text, model, most=MOST_STREAM)
-    key = ("reading", decoder.name, tuple(ids))
-    found = service.compute(key, lambda: logit_lens.read(decoder, ids), lambda r: r.nbytes)
-    return decoder, found.run
+    return decoder, service.run(decoder, ids, keep=Keep(residual=True))
 
 
 def anatomy_of(service: Service, decoder: Decoder) -> dict[str, Any]:
@@ -147,7 +206,7 @@ def anatomy_of(service: Service, decoder: Decoder) -> dict[str, Any]:
 
 
 def _dissected(service: Service, decoder: Decoder) -> anatomy.Anatomy:
-    return service.compute(("anatomy", decoder.name), lambda: anatomy.dissect(decoder.model))
+    return service.once(decoder, anatomy.anatomy_of)
 
 
 def _boxes(found: anatomy.Anatomy) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import { createCount } from "./count.js";
 import { createOrder } from "./order.js";
 import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
+import { createParts } from "./parts.js";
 import { text } from "../kit/words.js";
 
 const VIEWS = {
@@ -12,6 +13,7 @@ const VIEWS = {
   table: createTable,
   order: createOrder,
   stream: createStream,
+  parts: createParts,
   count: createCount,
 };
 
@@ -54,7 +56,8 @@ function factsOf(column, view) {
     vocabulary: column.vocabulary,
     answer: word(last.top[0].shown),
     settles,
-    late: settles > 0,
+    only_last: settles === rows.length - 2,
+    midway: settles >= 0 && settles < rows.length - 2,
     show: view.show,
   };
 }

@@ -3,7 +3,6 @@ import { el, segment } from "../kit/dom.js";
 import { plot } from "../kit/plot.js";
 import { whole } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
-import { operations } from "./bill.js";
 
 const WHAT = ["reading", "writing", "bytes", "race"];
 const AXES = ["tenfold", "even"];
@@ -58,29 +57,23 @@ export class Cost {
   }
 
   speak() {
-    const { crossing, context, lines, lengths, model } = this.data;
-    const top = lengths[lengths.length - 1];
-    const [first, second] = Object.values(lines).map((/** @type {any} */ line) => line[line.length - 1]);
+    const { crossing = 0, context = 0, lines, lengths } = this.data;
+    const what = this.view.cost;
+    const last = (/** @type {string} */ name) => lines[name] && lines[name][lengths.length - 1];
     const facts = {
       crossing,
       context,
-      top,
-      inside: crossing > 0 && crossing <= context,
-      outside: crossing > context,
-      share: second / first,
-      [`cost_is_${this.view.cost}`]: true,
-      look_up_factor: model && Math.round(model.read_flops / model.look_up_flops),
-      first_value: operations(first),
-      second_value: operations(second),
-      name: model && model.name,
-      race_again: first,
-      race_kept: second,
+      top: lengths[lengths.length - 1],
+      reads_far: what === "reading" && crossing > 0 && crossing <= context,
+      reads_short: what === "reading" && crossing > context,
+      share: last("attention") / last("matrices"),
+      race_again: last("uncached"),
+      race_kept: last("cached"),
     };
-    for (const what of WHAT) if (what !== this.view.cost) facts[`cost_is_${what}`] = false;
     this.app.facts(facts);
     // words: kv_cache.say_cost_*
-    const never = this.view.cost !== "race" && !crossing;
-    this.app.parts.stage.say(`kv_cache.say_cost_${never ? "never" : this.view.cost}`, facts);
+    const said = what === "race" || crossing ? what : "never";
+    this.app.parts.stage.say(`kv_cache.say_cost_${said}`, facts);
     this.app.parts.steps.prose();
   }
 

@@ -62,6 +62,7 @@ export class Heads {
     const { unit } = this.app.parts.stage.size();
     const W = this.picture.clientWidth;
     const H = this.picture.clientHeight;
+    if (!W || !H) return;
     const left = (W > 600 ? 128 : 62) * unit;
     const room = W - left - 4;
     const step = room / heads;

@@ -101,6 +101,7 @@ export class Rows {
     const { tokens, keep, edited } = this.data;
     const [layers, T] = edited.shape;
     const width = this.map.clientWidth;
+    if (!width) return;
     const most = Math.max(8, Math.floor(width / (NARROWEST * unit)));
     this.count = Math.min(T, most);
     this.root.classList.toggle("gv-kv-upright", width / this.count < 56 * unit);

@@ -61,7 +61,10 @@ export class Code {
     const e = this.equal;
     if (!e) return null;
     // words: reference.table_*
-    const rows = ["short_library", "long_library", "short_long"].map((k) => [text(`reference.table_${k}`), e[k]]);
+    const rows = ["short_library", "long_library", "short_long"].map((k) => [
+      text(`reference.table_${k}`),
+      decimal(e[k], 8),
+    ]);
     return { head: [text("reference.table_pair"), text("reference.table_delta")], rows };
   }
 }

@@ -33,8 +33,8 @@ export function mount(root, app) {
 
   /** @param {string} name */
   function open(name) {
-    if (!sections[name]) root.append((sections[name] = new MAKE[/** @type {"code"} */ (name)](app)).root);
-    for (const other of Object.values(sections)) other.root.hidden = other !== sections[name];
+    sections[name] ??= new MAKE[/** @type {"code"} */ (name)](app);
+    if (section !== sections[name]) root.replaceChildren(sections[name].root);
     if (section && section !== sections[name] && section.leave) section.leave();
     return (section = sections[name]);
   }

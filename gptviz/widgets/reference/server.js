@@ -75,9 +75,9 @@ export class Server {
   /** The next look, unless the reader has gone elsewhere. */
   async again() {
     const { view } = this;
-    if (this.root.hidden || !view.current()) return;
+    if (!this.root.isConnected || !view.current()) return;
     const found = await this.app.parts.ask("ref_card", { model: view.model }, { fresh: true }).catch(() => null);
-    if (found && view.current() && !this.root.hidden) this.draw(found);
+    if (found && view.current() && this.root.isConnected) this.draw(found);
   }
 
   leave() {

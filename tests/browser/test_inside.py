@@ -1,0 +1,113 @@
+"""The page Inside: what it shows equals what the decoder gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from gptviz.decoder.decoder import Decoder
+from gptviz.lab.looking import anatomy, depth
+from gptviz.lab.looking.attribution import attribution
+from gptviz.lessons import frame
+from gptviz.words import words
+
+PROMPT = frame.examples("en")[0]["text"]
+SAY = words("en").numbers
+
+
+@pytest.fixture(scope="module")
+def tab(open_pages: Callable[..., Page]) -> Page:
+    return open_pages("inside", guesses=0)
+
+
+def step(page: Page, number: int) -> None:
+    page.locator(".gv-steps li").nth(number - 1).locator(".gv-head").click()
+    page.wait_for_selector(f'.gv-app[data-shown="inside/{number}/live"]')
+
+
+def test_every_layer_says_what_norm_and_head_make_of_its_vector(tab: Page, nano: Decoder) -> None:
+    step(tab, 1)
+    ids = nano.tokenizer.encode(PROMPT)
+    run = nano.run(ids, residual=True)
+    assert run.residual is not None
+    shown = tab.locator(".gv-inside-column .gv-word").all_text_contents()
+    for layer in range(nano.shape.layers + 1):
+        p = nano.head(run.residual[layer, -1]).double().softmax(-1)
+        best = nano.tokenizer.token(int(p.argmax())).shown
+        word, share = shown[2 * layer], shown[2 * layer + 1]
+        assert best.startswith(word.rstrip("…")) or word == "(space)"
+        assert share == SAY.percent(float(p.max()))
+
+
+def test_a_click_on_another_token_follows_its_column(tab: Page, nano: Decoder) -> None:
+    step(tab, 1)
+    tab.locator(".gv-inside-column text[data-place='3']").click()
+    expect(tab.locator(".gv-say")).to_contain_text("·John")
+    tab.wait_for_function("new URLSearchParams(location.search).get('at') === '3'")
+    tab.evaluate("gptviz.app.set({ at: -1 })")
+
+
+def test_the_table_shows_the_tokens_own_row(tab: Page, nano: Decoder) -> None:
+    step(tab, 2)
+    ids = nano.tokenizer.encode(PROMPT)
+    expect(tab.locator(".gv-say")).to_contain_text(f"{ids[-1]:,}")
+    found = anatomy.token_vector(nano, ids[-1])
+    near = tab.locator(".gv-near p span").all_inner_texts()
+    assert near == [SAY.decimal(n.cosine, 2) for n in found.near_in]
+
+
+def test_twins_start_alike_and_part(tab: Page, nano: Decoder) -> None:
+    step(tab, 3)
+    ids = nano.tokenizer.encode(PROMPT)
+    pair = depth.pairs(nano.run(ids, residual=True))[0]
+    token = nano.tokenizer.token(ids[pair.first]).shown
+    end = SAY.percent(max(0.0, float(pair.cosine[-1])))
+    expect(tab.locator(".gv-say")).to_contain_text(f"The two {token}")
+    expect(tab.locator(".gv-say")).to_contain_text(end)
+
+
+def test_the_account_of_parts_multiplies_to_the_odds(tab: Page, nano: Decoder) -> None:
+    step(tab, 5)
+    ids = nano.tokenizer.encode(PROMPT)
+    logits = nano.run(ids, last_only=True).logits[-1].double()
+    order = logits.argsort(descending=True, stable=True).tolist()
+    rival = next(id for id in order[3:] if id in set(ids))
+    odds = float((logits[order[0]] - logits[rival]).exp())
+    expect(tab.locator(".gv-total-row .gv-n")).to_have_text(SAY.times(odds))
+    found = attribution(nano, ids, against=rival)
+    strongest = sorted(found.parts, key=lambda part: -abs(part.value))[:11]
+    rows = tab.locator(".gv-account p .gv-n").all_inner_texts()
+    assert rows[: len(strongest)] == [SAY.times(math.exp(part.value)) for part in strongest]
+
+
+def test_the_count_is_the_models_own(tab: Page, nano: Decoder) -> None:
+    step(tab, 6)
+    total = sum(p.numel() for p in {id(p): p for p in nano.model.parameters()}.values())
+    expect(tab.locator(".gv-say")).to_contain_text(f"{total:,}")
+
+
+def test_no_two_equal_tokens_is_said(open_page: Callable[..., Page]) -> None:
+    page = open_page("inside", step=3, prompt="The cat sat", guesses=0)
+    expect(page.locator(".gv-say")).to_have_text(
+        "No token stands twice in this text, so there are no twins to compare."
+    )
+
+
+@pytest.mark.parametrize("tokens", [1, 120, 256])
+def test_texts_of_any_length_are_shown(open_page: Callable[..., Page], tokens: int) -> None:
+    page = open_page("inside", prompt=("a" + " a" * (tokens - 1)))
+    assert page.locator(".gv-inside-column .gv-outline").count() == 1
+
+
+def test_depth_equals_the_head_applied_by_hand(nano: Decoder) -> None:
+    ids = nano.tokenizer.encode(PROMPT)
+    run = nano.run(ids, residual=True)
+    assert run.residual is not None
+    found = depth.depth(nano, run, [0, 5])
+    p = nano.head(run.residual[:, [0, 5]]).softmax(-1)
+    assert torch.equal(found.ids, p.argmax(-1))
+    assert torch.allclose(found.p, p.amax(-1), atol=1e-6)
