@@ -15,14 +15,14 @@ from gptviz.service import Service
 from gptviz.service.models import device_name
 
 KEY, PROMPTED = "reference", False
-SHOW = ("code", "family", "count", "server", "settings", "kinds", "terms", "quiz", "api")
+SHOW = ("terms", "code", "family", "count", "server", "settings", "kinds", "quiz", "api")
 COMPARED = 256  # tokens of the text that the two implementations are compared on
 SIZES = ("d", "L", "h", "kv_heads", "V", "C", "ffn_width")
 
 FIELDS = {
     field.name: field
     for field in (
-        Field("show", "choice", "code", choices=SHOW),
+        Field("show", "choice", "terms", choices=SHOW),
         Field("like", "choice", "gpt2", choices=tuple(family.PUBLIC)),
         *(Field(size, "int", -1, -1, family.LIMITS[size]) for size in SIZES),  # -1: as in `like`
         Field("ffn", "choice", "", choices=("", "gelu", "swiglu")),
