@@ -16,6 +16,7 @@ help:
 	@echo "make format    let ruff, ESLint and Prettier format and mend"
 	@echo "make clean     remove .venv, node_modules and the caches"
 	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
+	@echo "TORCH_INDEX=…  where PyTorch's CPU build comes from on Linux without a GPU; none: from pip's own index"
 
 run: .venv/.app
 	@exec $(PY) app.py $(ARGS)
@@ -53,6 +54,7 @@ clean:
 	@touch $@
 
 .venv/.app: requirements.txt .venv/.made
+	@sh tools/torch.sh $(PY)
 	$(PY) -m pip install --disable-pip-version-check -r requirements.txt
 	@touch $@
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gptviz.decoder.attention import CAUSAL, MaskRule, Observer
 from gptviz.decoder.decoder import Decoder
@@ -18,18 +18,22 @@ def watch(
     look: Observer,
     *,
     rule: MaskRule = CAUSAL,
+    inputs: Iterable[int] = (),
+    residual: bool = False,
     edits: Edits | None = None,
     runs: Runs | None = None,
 ) -> Run:
     """Call look(layer, scores, weights), [h, T, T] each, for every layer of one pass over the ids.
 
-    Returns the run, whose `seen` has the mask of every layer. At most two layers' matrices are in memory at once when
-    the text is long.
+    Returns the run, whose `seen` has the mask of every layer; `inputs`, `residual` and `edits` as in `Decoder.run`. At
+    most two layers' matrices are in memory at once when the text is long.
     """
     shape = decoder.shape
     if 2 * 4 * shape.layers * shape.heads * len(ids) ** 2 > KEEP_BYTES:
-        return decoder.run(ids, rule=rule, observe=look, last_only=True, edits=edits)
-    run = (runs or decoder.run)(ids, rule=rule, capture=range(shape.layers), last_only=True, edits=edits)
+        return decoder.run(ids, rule=rule, observe=look, inputs=inputs, residual=residual, last_only=True, edits=edits)
+    run = (runs or decoder.run)(
+        ids, rule=rule, capture=range(shape.layers), inputs=inputs, residual=residual, last_only=True, edits=edits
+    )
     for layer, seen in sorted(run.attention.items()):
         look(layer, seen.scores, seen.weights)
     return run

@@ -77,6 +77,7 @@ export class Board {
     fill(rest, ...drawWords(g, now), ...drawBars(g, now), ...drawNames(g, now), ...drawPath(g, now), cursor);
     this.mark();
     this.overview();
+    this.keys.hidden = g.H < 230;
     const kinds = now.reach ? ["zero", "after", "before"] : ["past", "ahead"];
     const name = (/** @type {string} */ kind) => text(`mask.key_${kind}`);
     // words: mask.key_past mask.key_ahead mask.key_after mask.key_before

@@ -76,7 +76,10 @@ export class Every {
     else this.paint();
   }
 
-  /** A row chosen: the picture's own sentence says what came of it, until another row is pointed at. @param {number} n */
+  /**
+   * A row chosen: the picture's own sentence says what came of it, until another row is pointed at.
+   * @param {number} n
+   */
   press(n) {
     this.pressed = n;
     this.app.parts.stage.point(null);

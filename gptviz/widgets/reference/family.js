@@ -48,7 +48,7 @@ export class Family {
       el(
         "table",
         { class: "gv-rf-family" },
-        el("thead", null, el("tr", null, ...head.map((h) => el("th", { scope: "col" }, h)))),
+        el("thead", null, el("tr", null, ...head.map((h, k) => (k ? el("th", { scope: "col" }, h) : el("td"))))),
         el("tbody", null, ...body),
       ),
     );
@@ -66,7 +66,7 @@ export class Family {
   table() {
     // words: reference.row_* reference.name_*
     const head = [
-      "",
+      text("reference.table_what"),
       ...this.models.map((/** @type {any} */ m) => text(`reference.name_${m.name.toLowerCase().replace(/\W/g, "_")}`)),
     ];
     return {

@@ -16,7 +16,7 @@ export class Kinds {
     const head = el(
       "tr",
       null,
-      el("th"),
+      el("td"),
       ...KINDS.map((kind) => el("th", { scope: "col" }, text(`reference.kind_${kind}`))),
     );
     const pictures = el(
@@ -45,7 +45,7 @@ export class Kinds {
   }
 
   table() {
-    const head = ["", ...KINDS.map((kind) => text(`reference.kind_${kind}`))];
+    const head = [text("reference.table_what"), ...KINDS.map((kind) => text(`reference.kind_${kind}`))];
     return {
       head,
       rows: ROWS.map((row) => [
