@@ -1,4 +1,4 @@
-"""The attention page draws and says what the model computes, and every control, pointer and key moves it."""
+"""The attention page: it draws and says what the model computes, and every control, pointer and key moves it."""
 
 from __future__ import annotations
 
@@ -295,3 +295,15 @@ def test_a_bad_head_in_a_link_gives_way_to_the_measured_one(open_page):
     page = open_page("attention", head="99.99", off="77.1", prompt=PROMPT)
     expect(page.locator(".gv-who")).to_have_text("Layer 3, head 1")
     expect(page.locator(".gv-off")).to_be_hidden()
+
+
+def test_a_guess_gives_nothing_away_until_it_is_answered(open_page):
+    page = open_page("attention", step=7)
+    expect(page.locator(".gv-who")).to_have_text("Layer 3, head 1")
+    expect(page.locator(".gv-off")).to_be_hidden()
+    page.locator(".gv-ask .gv-chip").first.click()
+    expect(page.locator(".gv-off")).to_be_visible()
+    expect(page.locator(".gv-ask")).to_contain_text("not the same as voting for it")
+    page.locator(".gv-steps .gv-head").nth(3).click()
+    expect(page.get_by_role("switch")).to_have_attribute("aria-checked", "false")
+    expect(page.locator(".gv-ask")).to_contain_text("Why?")

@@ -129,7 +129,7 @@ class Attention {
   /** The large head takes what its cells fill, the grid of all heads the rest. @param {number} T */
   divide(T) {
     const width = this.body.clientWidth;
-    const most = Math.min(this.matrix.wanted(T, this.body.clientHeight), 0.655 * width);
+    const most = Math.min(this.matrix.wanted(T, this.body.clientHeight), 0.63 * width);
     this.body.style.setProperty("--left", `${Math.round(Math.max(0.44 * width, most))}px`);
   }
 
