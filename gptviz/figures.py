@@ -47,7 +47,8 @@ def against_length(
     for row, (name, place) in enumerate(marks.items()):
         if lengths[0] <= place <= lengths[-1]:
             figure.add_vline(x=place, line={"color": SOFT, "width": 1, "dash": "dash"})
-            _write(figure, place, 1.0 - 0.06 * row, f"@kv_cache.mark_{name}|{place}", log, yref="paper")
+            right = not log and place < lengths[-1] / 3  # where there is room
+            _write(figure, place, 1.0 - 0.06 * row, f"@kv_cache.mark_{name}|{place}", log, right=right)
     return figure
 
 
@@ -75,10 +76,12 @@ def _name_lines(figure: go.Figure, x: Sequence[int], lines: Mapping[str, Sequenc
         )  # fmt: skip
 
 
-def _write(figure: go.Figure, x: float, y: float, text: str, log: bool, **more: Any) -> None:
+def _write(figure: go.Figure, x: float, y: float, text: str, log: bool, *, right: bool) -> None:
+    """A text beside a line at x, to its left or to its right; y is from 0 to 1."""
+    side: dict[str, Any] = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6}
     figure.add_annotation(
-        x=_place(x, log), y=y, text=text, showarrow=False, xanchor="right", xshift=-6, bgcolor=CARD,
-        font={"color": INK, "size": 13}, **more,
+        x=_place(x, log), y=y, yref="paper", text=text, showarrow=False, bgcolor=CARD,
+        font={"color": INK, "size": 13}, **side,
     )  # fmt: skip
 
 

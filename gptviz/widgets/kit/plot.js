@@ -22,6 +22,10 @@ const NARROW = 480; // px
 let library = null;
 /** @type {Map<HTMLElement, any>} */
 const drawn = new Map();
+/** @type {Map<HTMLElement, Promise<any>>} */
+const turns = new Map();
+/** @type {Map<HTMLElement, { figure: any, look: string }>} */
+const looks = new Map();
 
 function load() {
   if (library) return library;
@@ -39,12 +43,25 @@ function load() {
  * @param {HTMLElement} node has a size of its own
  * @param {any} figure data and layout; colours and texts as gptviz/figures.py has them
  */
-export async function plot(node, figure) {
+export function plot(node, figure) {
   drawn.set(node, figure);
+  const turn = (turns.get(node) || Promise.resolve()).then(() => draw(node, figure)); // Plotly draws one at a time
+  turns.set(
+    node,
+    turn.catch(() => {}),
+  );
+  return turn;
+}
+
+/** @param {HTMLElement} node @param {any} figure */
+async function draw(node, figure) {
   const Plotly = await load();
   if (drawn.get(node) !== figure || !node.clientWidth) return;
-  const { data, layout } = dressed(figure);
   const unit = Number(getComputedStyle(node).getPropertyValue("--u")) || 1;
+  const look = `${node.clientWidth} ${node.clientHeight} ${unit} ${css("--card")}`;
+  if (looks.get(node)?.figure === figure && looks.get(node)?.look === look) return;
+  looks.set(node, { figure, look });
+  const { data, layout } = dressed(figure);
   Object.assign(layout, { width: node.clientWidth, height: node.clientHeight, autosize: false });
   layout.font = { ...layout.font, size: layout.font.size * unit };
   if (node.clientWidth < NARROW) thin(layout);
