@@ -45,7 +45,8 @@ class Document:
         headers = MutableHeaders(raw=list(start["headers"]))
         if headers.get("content-type", "").startswith("text/html") and "content-encoding" not in headers:
             body = body.replace(b"<head>", b"<head>" + self.head, 1)
-            body = body.replace(b'href="/', b'href="./')  # Gradio's only address from the root: lost below a path
+            # Gradio's only address from the root: it would be lost below a path.
+            body = body.replace(b'href="/manifest.json"', b'href="./manifest.json"')
             headers["Vary"] = "Accept-Encoding"
             if packs:
                 body = brotli.compress(body, quality=5)
