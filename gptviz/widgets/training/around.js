@@ -95,11 +95,13 @@ export function callout(g, scene) {
   if (g.slim || g.low || g.turned) return [];
   const at = worst(scene);
   const { nats } = scene.series[0];
-  const tall = (/** @type {number} */ from, /** @type {number} */ to) =>
-    Math.max(0, ...nats.slice(Math.max(0, from), Math.max(0, to)).map((x) => (x ?? 0) / g.max));
+  const height = (/** @type {number} */ i) => Math.max(...scene.series.map((series) => series.nats[i] ?? 0)) / g.max;
+  const free = (nats[at] ?? 0) / g.max - 0.2; // no bar beside it may reach the words
+  const clear = (/** @type {number} */ from, /** @type {number} */ to) =>
+    from >= g.from && to <= g.to && nats.slice(from, to).every((_, k) => height(from + k) < free);
   const need = Math.ceil((250 * g.unit) / g.cw);
-  const rightFree = at + need < g.to && tall(at + 1, at + 1 + need) < 0.78;
-  const leftFree = at - need >= g.from && tall(at - need, at) < 0.78;
+  const rightFree = clear(at + 1, at + 1 + need);
+  const leftFree = clear(at - need, at);
   if (!rightFree && !leftFree) return [];
   const p = Math.exp(-(nats[at] ?? 0));
   const word = (/** @type {string} */ token) => token.replace(/^·/, "");
