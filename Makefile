@@ -8,6 +8,7 @@ PY := .venv/bin/python
 help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
 	@echo "make test      lint, types, import rules and all tests; ARGS goes to pytest, as in  make test ARGS='-k mask'"
+	@echo "               tests marked slow are left out; make test ARGS='-m \"slow or not slow\"' runs all"
 	@echo "make check     the same without the tests"
 	@echo "make families  what is shown exactly, what is refused and why: families of decoders, vocabularies, damaged folders"
 	@echo "make screenshots  pictures of every page and step, into screenshots/"
@@ -15,6 +16,7 @@ help:
 	@echo "make format    let ruff, ESLint and Prettier format and mend"
 	@echo "make clean     remove .venv, node_modules and the caches"
 	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
+	@echo "TORCH_INDEX=…  where PyTorch's CPU build comes from on Linux without a GPU; none: from pip's own index"
 
 run: .venv/.app
 	@exec $(PY) app.py $(ARGS)
@@ -27,7 +29,7 @@ check: .venv/.dev
 	@sh tools/node.sh
 
 test: check
-	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest $(ARGS)
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -m "not slow" $(ARGS)
 
 families: .venv/.dev
 	@$(PY) -m tests.odd
@@ -52,6 +54,7 @@ clean:
 	@touch $@
 
 .venv/.app: requirements.txt .venv/.made
+	@sh tools/torch.sh $(PY)
 	$(PY) -m pip install --disable-pip-version-check -r requirements.txt
 	@touch $@
 

@@ -35,7 +35,8 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 def build(shape: str, dtype: torch.dtype, device: torch.device) -> tuple[Decoder, PreTrainedModel]:
     """The decoder and the library's own model with the same weights, on the device."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    decoder, stock = build_on_cpu(shape, dtype)
+    built: tuple[Decoder, Any] = build_on_cpu(shape, dtype)
+    decoder, stock = built
     decoder.model.to(device)
     return decoder, stock.to(device)
 
@@ -72,7 +73,7 @@ def equality(decoder: Decoder, stock: PreTrainedModel, T: int = 128) -> dict[str
 
 
 @torch.inference_mode()
-def generate_static(model: PreTrainedModel, prompt: list[int], new: int, *, compiled: bool) -> list[int]:
+def generate_static(model: Any, prompt: list[int], new: int, *, compiled: bool) -> list[int]:
     """The library's greedy text with its static cache."""
     ids = torch.tensor([prompt], device=model.device)
     out = model.generate(

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from gptviz.lessons.attention import panel_payload
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from bench.measure import machine
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.looking import heads
+from gptviz.lessons.attention import grid
+from gptviz.service.wire import as_packed
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -45,7 +46,7 @@ def compare(decoder: Decoder, T: int, runs: int) -> dict[str, float | int]:
         grown = peak_bytes() - before
     panel = heads.panel(decoder, ids, induction)
     begin = time.perf_counter()
-    payload = json.dumps(panel_payload(panel))
+    payload = json.dumps(as_packed(grid(decoder, ids, panel)))
     return {
         "tokens": T,
         "forward_s": round(statistics.median(plain), 4),

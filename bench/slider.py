@@ -12,14 +12,14 @@ from playwright.sync_api import sync_playwright
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.service import Service
-from gptviz.shell import build, launch_options
+from gptviz.shell import build
 
 NANO = Path(__file__).resolve().parents[1] / "assets" / "nano"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 # One move: the event, the frame that follows, and the first task after that frame is on screen.
 MOVE = """async (n) => {
-    const s = document.querySelector('[aria-label="temperature slider"]'), out = [];
+    const s = document.querySelector("#gv-temperature"), out = [];
     for (let i = 0; i < n; i++) {
         await new Promise((done) => setTimeout(done, 40));
         const begin = performance.now();
@@ -37,15 +37,15 @@ def run(*, quick: bool = False) -> dict[str, Any]:
     """Wall time a move and processor time of the page's main thread, in ms."""
     service = Service()
     service.add(Decoder.load(NANO, name="nano", source="bundled"))
-    demo = build(service)
-    _, url, _ = demo.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True, **launch_options())
+    app = build(service)
+    _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     moves = 60 if quick else 300
     with sync_playwright() as playwright:
         path = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(f"{url}?lesson=next_token")
-        page.wait_for_selector(".gv-prow .gv-ptok")
+        page.wait_for_selector(".gv-app[data-shown$=live]")
         page.evaluate(MOVE, 20)
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -53,7 +53,7 @@ def run(*, quick: bool = False) -> dict[str, Any]:
         times = sorted(page.evaluate(MOVE, moves))
         busy = _busy(session) - before
         browser.close()
-    demo.close()
+    app.demo.close()
     return {
         "vocabulary": service.decoder().shape.vocabulary,
         "moves": moves,

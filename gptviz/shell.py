@@ -13,14 +13,15 @@ from starlette.middleware import Middleware
 
 from gptviz.lessons import PAGES, frame
 from gptviz.lessons.questions import Question, register
+from gptviz.places import ASSETS
 from gptviz.service import Service
 from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
 from gptviz.web.document import Document
+from gptviz.web.health import Health
 from gptviz.web.static import Files
 from gptviz.widgets import WIDGETS, fonts, scripts, style
 
-ASSETS = Path(__file__).resolve().parents[1] / "assets"
 MAX_BODY = 4_000_000  # bytes of one request; below it a prompt that is too long is answered with its own sentence
 SESSIONS = 200  # Gradio keeps each browser's last outputs; its own default of 10,000 would fill the memory
 
@@ -32,6 +33,7 @@ class App:
     demo: gr.Blocks
     questions: list[Question]
     files: Files
+    health: Health
 
     def launch(self, **options: Any) -> Any:
         """Serve it; the options are those of Gradio's `launch`."""
@@ -47,7 +49,7 @@ def build(service: Service) -> App:
                 register(question)
     # A closed door for raw HTTP calls that skip the queue, and a bound on how many may wait in it.
     demo.queue(max_size=512, default_concurrency_limit=8, api_open=False)
-    return App(demo, questions, static_files())
+    return App(demo, questions, static_files(), Health(service))
 
 
 def static_files() -> Files:
@@ -78,7 +80,7 @@ def launch_options(app: App) -> dict[str, Any]:
         "state_session_capacity": SESSIONS,
         "app_kwargs": {
             "middleware": [Middleware(BodyLimit, limit=MAX_BODY), Middleware(Document, head=_head(app.files))],
-            "routes": [app.files.route(), Asked(app.questions).route()],
+            "routes": [app.files.route(), Asked(app.questions).route(), app.health.route()],
         },
     }
 

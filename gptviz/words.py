@@ -25,8 +25,8 @@ from typing import Any, TypeGuard
 
 from gptviz.marks import Part, accented, parse
 from gptviz.numbers import Numbers, Text
+from gptviz.places import LESSONS
 
-LESSONS = Path(__file__).resolve().parents[1] / "assets" / "lessons"
 ENGLISH = "en"
 PSEUDO = "qps"  # a language for tests: whatever shows without ⟦ ⟧ is not from the words
 # True in tests: a missing key or value raises. Else it shows as itself, so that one lost word never takes a page away.

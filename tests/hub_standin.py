@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import torch
@@ -19,7 +20,7 @@ COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
 LARGE = (".safetensors", ".bin", ".msgpack", ".h5")  # kept apart from the small files, as on the Hub
 
 # The config.json of openai-community/gpt2, but for the sizes.
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "activation_function": "gelu_new",
     "architectures": ["GPT2LMHeadModel"],
     "attn_pdrop": 0.1,

@@ -15,7 +15,7 @@ from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.looking import family, twice
-from gptviz.lab.teaching import teacher_forcing
+from gptviz.lab.surprise import surprisal
 from gptviz.lab.writing import sampling, work, writer
 
 IDS = [(37 * i + 11) % 50257 for i in range(12)]
@@ -64,7 +64,7 @@ def test_6_beam_search_finds_likelier_texts_than_greedy(nano):
     search = writer.BeamSearch(nano, ids, beams=5, max_new_tokens=8)
     list(search)
     greedy = own_loop(nano, ids, 8)
-    nats = teacher_forcing.losses(nano.run(greedy).logits[:-1], greedy[1:])[len(ids) - 1 :]
+    nats = surprisal(nano.run(greedy).logits[:-1], greedy[1:])[len(ids) - 1 :]
     assert search.finished[0].total >= -float(nats.sum()) - 1e-4
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from playwright.sync_api import Browser, Response, sync_playwright
 
 from gptviz.lessons import PAGES
-from gptviz.service import Service, Settings
+from gptviz.service import Options, Service
 from gptviz.shell import build
 
 FOLDER = Path(__file__).resolve().parents[1] / "assets" / "recorded"
@@ -29,7 +29,7 @@ def main(models: list[str]) -> None:
         path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         for model in models:
-            service = Service(Settings(model))
+            service = Service(Options(model))
             service.start(wait=True)
             app = build(service)
             _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)

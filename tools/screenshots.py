@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from gptviz.lessons import PAGES
 from gptviz.lessons.steps import read
-from gptviz.service import Service, Settings
+from gptviz.service import Options, Service
 from gptviz.shell import build
 
 LOOKS = {
@@ -30,7 +30,7 @@ PATIENCE = 120_000  # ms
 def main() -> None:
     """Start the app with a model and take all pictures that were asked for."""
     asked = flags()
-    service = Service(Settings(asked.model))
+    service = Service(Options(asked.model))
     service.start(wait=True)
     app = build(service)
     _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)

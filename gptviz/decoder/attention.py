@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,17 @@ class Inputs:
     seen: Tensor
     softcap: float | None = None
 
+    def row(self, b: int, T: int) -> Inputs:
+        """The first T positions of row b, where the tensors are those of a whole batch [B, …]."""
+        seen = self.seen[b if self.seen.shape[0] > 1 else 0, 0, :T, :T]  # [T, T]
+        query, key, value = (t[b, :, :T] for t in (self.query, self.key, self.value))
+        return Inputs(query, key, value, self.scaling, seen, self.softcap)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All that is kept."""
+        return self.query, self.key, self.value, self.seen
+
 
 def allowed(pattern: str, Tq: int, Tk: int, device: torch.device | str = "cpu") -> Tensor:
     """Which key each query may read where nothing narrows the layer: bool [Tq, Tk].
@@ -101,7 +112,7 @@ class Lens:
 
     def __init__(
         self,
-        rule: MaskRule = CAUSAL,
+        rule: MaskRule | Sequence[MaskRule] = CAUSAL,
         observe: Observer | None = None,
         observed: Iterable[int] | None = None,
         lengths: Tensor | None = None,
@@ -111,7 +122,7 @@ class Lens:
         keep_outputs: bool = False,
         witness: Witness | None = None,
     ) -> None:
-        self.rule = rule
+        self.rules = [rule] if isinstance(rule, MaskRule) else list(rule)  # one for all rows, or one a row
         self.edits = edits
         self.outputs: dict[int, Tensor] = {}  # of each layer's heads, [B, T, h, d_v], where they are kept
         self.keep_outputs = keep_outputs
@@ -119,7 +130,7 @@ class Lens:
         self.observed = None if observed is None else frozenset(observed)
         self.lengths = lengths  # [B], only where rows are padded on the right
         self.residual: list[Tensor] | None = [] if residual else None  # L + 1 tensors [B, T, d]
-        self.inputs: dict[int, Inputs | None] = dict.fromkeys(inputs)  # filled for the layers asked for
+        self.inputs: dict[int, Inputs | None] = dict.fromkeys(inputs)  # [B, …], filled for the layers asked for
         self.witness = witness  # told what a watched layer was given and what it gave, for the check at loading
         self.visited: dict[int, Visit] = {}
         self.seen: dict[int, Tensor] = {}  # of the watched layers: which key each query read, bool [T, T]
@@ -130,27 +141,31 @@ class Lens:
         """True when the scores and weights of this layer are wanted."""
         return self.observe is not None and (self.observed is None or layer in self.observed)
 
+    def patterns(self, layer: int) -> tuple[str, ...]:
+        """The pattern of this layer, of each row where rows differ."""
+        found = tuple(rule.pattern(layer) for rule in self.rules)
+        return found[:1] if len(set(found)) == 1 else found
+
     def first_of(self, seen: Tensor) -> Tensor:
         """The mask [T, T] of the first row; one tensor for all layers that share a mask."""
         return self._first.setdefault(id(seen), seen[0, 0])
 
     def mask(self, layer: int, given: Tensor | None, is_causal: bool, Tq: int, Tk: int, device: torch.device) -> Tensor:
         """What each query reads in this layer, bool [1 or B, 1, Tq, Tk]; `given` is the library's own mask, if any."""
-        pattern = self.rule.pattern(layer)
-        key = (id(given), pattern, is_causal, Tk)
+        patterns = self.patterns(layer)
+        key = (id(given), patterns, is_causal, Tk)
         if key not in self._made:  # the mask is kept with its result, so that its id stays its own
-            self._made[key] = given, self._mask(pattern, given, is_causal, Tq, Tk, device)
+            self._made[key] = given, self._mask(patterns, given, is_causal, Tq, Tk, device)
         return self._made[key][1]
 
     def _mask(
-        self, pattern: str, given: Tensor | None, is_causal: bool, Tq: int, Tk: int, device: torch.device
+        self, patterns: tuple[str, ...], given: Tensor | None, is_causal: bool, Tq: int, Tk: int, device: torch.device
     ) -> Tensor:
-        if given is None or Tq != Tk:
-            whole = "none" if pattern == "causal" and not is_causal and Tq > 1 else pattern
-            seen = allowed(whole, Tq, Tk, device)[None, None]  # [1, 1, Tq, Tk]
-            seen = seen if given is None or pattern != "causal" else given
-        else:
-            seen = turned(given, pattern)  # [1 or B, 1, T, T]
+        rows: list[Tensor | None] = [given] * len(patterns)
+        if given is not None and len(patterns) > 1:
+            rows = list(given.expand(len(patterns), -1, -1, -1).split(1))  # B of [1, 1, Tq, Tk]
+        each = [_seen(*row, is_causal, Tq, Tk, device) for row in zip(patterns, rows, strict=True)]
+        seen = each[0] if len(each) == 1 else torch.cat(each)  # [1 or B, 1, Tq, Tk]
         if self.lengths is None:
             return seen
         position = torch.arange(Tk, device=device)
@@ -159,6 +174,14 @@ class Lens:
         itself = (position[None, :] == torch.arange(Tk - Tq, Tk, device=device)[:, None])[None, None]  # [1, 1, Tq, Tk]
         padded_query = ~real[:, Tk - Tq :]  # [B, Tq]
         return (seen & real[:, None, None, :]) | (itself & padded_query[:, None, :, None])  # [B, 1, Tq, Tk]
+
+
+def _seen(pattern: str, given: Tensor | None, is_causal: bool, Tq: int, Tk: int, device: torch.device) -> Tensor:
+    """What each query reads under one pattern, [1 or B, 1, Tq, Tk], where no row is padded."""
+    if given is not None and Tq == Tk:
+        return turned(given, pattern)  # [1 or B, 1, T, T]
+    whole = "none" if pattern == "causal" and not is_causal and Tq > 1 else pattern
+    return allowed(whole, Tq, Tk, device)[None, None] if given is None or pattern != "causal" else given
 
 
 @dataclass(frozen=True)
@@ -186,9 +209,9 @@ def attention(
 ) -> tuple[Tensor, None]:
     """Attention as every transformers decoder calls it; returns ([B, Tq, h, d_v], None).
 
-    `attention_mask` is the library's own, made by its `sdpa_mask`: None where a plain triangle says the same. With
-    nothing to show this is the library's own function, bit for bit. A watched layer goes through scores, mask and
-    softmax in plain sight, in float32.
+    `attention_mask` is the library's own, made by its `sdpa_mask`: None where a plain triangle says the same. The
+    output is that of the library's own function, bit for bit, whether somebody looks or not: the scores and weights
+    of a watched layer are worked out beside it, in float32, and change nothing.
     """
     lens = Lens() if lens is None else lens
     layer = int(getattr(module, "layer_idx", 0))
@@ -202,14 +225,13 @@ def attention(
         return lens.mask(layer, attention_mask, is_causal, Tq, Tk, query.device)  # [1 or B, 1, Tq, Tk]
 
     if layer in lens.inputs:
-        lens.inputs[layer] = Inputs(query[0], key[0], value[0], scaling, seen()[0, 0], softcap)
+        lens.inputs[layer] = Inputs(query, key, value, scaling, seen(), softcap)
     if lens.watches(layer):
-        output = _watched(lens, layer, query, key, value, seen(), scaling, softcap)
+        weights = _watched(lens, layer, query, key, seen(), scaling, softcap)
         if lens.witness is not None:
             given = {"query": query, "key": key, "value": value, "seen": seen(), "scaling": scaling, "softcap": softcap}
-            lens.witness(module, layer, {**kwargs, **given}, output)
-        return output, None
-    plain = lens.lengths is None and lens.rule.pattern(layer) == "causal"
+            lens.witness(module, layer, {**kwargs, **given}, _weighted(weights, value))
+    plain = lens.lengths is None and lens.patterns(layer) == ("causal",)
     mask = attention_mask if plain else _open_mask(lens, layer, attention_mask, seen)
     opened = not plain and mask is None
     dropout = kwargs.get("dropout", 0.0)
@@ -228,20 +250,16 @@ def _watched(
     layer: int,
     query: Tensor,
     key: Tensor,
-    value: Tensor,
     seen: Tensor,
     scaling: float,
     softcap: float | None,
 ) -> Tensor:
-    """Scores, mask, softmax and weighted sum in float32, shown to the observer: [B, Tq, h, d_v].
+    """Scores, mask and softmax in float32, shown to the observer; the weights [B, h, Tq, Tk].
 
     The product of queries and keys is made in float32 too: in 16 bits a score may be infinite where the fused
     function, which never writes it down, is finite.
     """
-    groups = query.shape[1] // key.shape[1]
-    if groups > 1:  # grouped-query heads: each key/value head serves `groups` query heads
-        key = key.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_k]
-        value = value.repeat_interleave(groups, dim=1)  # [B, h, Tk, d_v]
+    key = _repeated(key, query.shape[1])  # [B, h, Tk, d_k]
     scores = (query.float() @ key.float().transpose(-2, -1)) * scaling  # [B, h, Tq, Tk]
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
@@ -249,12 +267,24 @@ def _watched(
     lens.seen[layer] = lens.first_of(seen)
     if lens.observe is not None:
         lens.observe(layer, scores, weights)
-    return (weights @ value.float()).to(value.dtype).transpose(1, 2).contiguous()
+    return weights
+
+
+def _weighted(weights: Tensor, value: Tensor) -> Tensor:
+    """What the weights [B, h, Tq, Tk] read of the values, in float32 but for the result: [B, Tq, h, d_v]."""
+    read = weights @ _repeated(value, weights.shape[1]).float()  # [B, h, Tq, d_v]
+    return read.to(value.dtype).transpose(1, 2).contiguous()
+
+
+def _repeated(shared: Tensor, heads: int) -> Tensor:
+    """Grouped-query heads: each key/value head [B, h_kv, Tk, d] once for every query head that it serves."""
+    groups = heads // shared.shape[1]
+    return shared if groups == 1 else shared.repeat_interleave(groups, dim=1)  # [B, h, Tk, d]
 
 
 def _open_mask(lens: Lens, layer: int, given: Tensor | None, seen: Callable[[], Tensor]) -> Tensor | None:
     """The mask of an opened layer or of padded rows as the library's function wants it: None where all is read."""
-    everything = lens.lengths is None and given is None and lens.rule.pattern(layer) == "none"
+    everything = lens.lengths is None and given is None and lens.patterns(layer) == ("none",)
     return None if everything else seen()
 
 

@@ -117,14 +117,6 @@ def _row_bytes(held: Tensor) -> int:
 
 def cache_bytes(cache: Cache | None) -> int:
     """The bytes of the keys and values that the cache holds; the room ahead of them is not counted."""
-    return sum(t.numel() * t.element_size() for t in _tensors(cache, "keys", "values"))
-
-
-def reserved_bytes(cache: Cache | None) -> int:
-    """The bytes of memory behind the cache, the room ahead included."""
-    return sum(t.untyped_storage().nbytes() for t in _tensors(cache, "keys", "values"))
-
-
-def _tensors(cache: Cache | None, *names: str) -> list[Tensor]:
     layers: list[Any] = [] if cache is None else list(cache.layers)
-    return [getattr(layer, name) for layer in layers if _keeps(layer) for name in names]
+    held = (t for layer in layers if _keeps(layer) for t in (layer.keys, layer.values))
+    return sum(t.numel() * t.element_size() for t in held)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
 
 from gptviz.decoder import attention
@@ -20,26 +21,31 @@ from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.experts import Experts, Tally, counted, one_row_at_a_time
-from gptviz.decoder.fast_pass import Written, find
+from gptviz.decoder.fast_pass import FastPass, find
 from gptviz.decoder.loading import load_model, load_tokenizer, reason
 from gptviz.decoder.probe import check_once, final_norm, find_layers, verify
 from gptviz.decoder.projection import projections
-from gptviz.decoder.run import LayerAttention, Run, Step
+from gptviz.decoder.run import LayerAttention, Run, Step, Underway, keep_residual, on_cpu
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 
 PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
 
+_IDENTITIES = itertools.count(1)
+
 
 class Decoder:
     """A decoder-only model with its tokenizer on one device, ready to be looked into.
 
-    Safe for concurrent callers: whatever a request asks for travels with its own forward call.
+    Safe for concurrent callers: whatever a request asks for travels with its own forward call. `name` is a label, and
+    two decoders may share one; `identity` is the object's own, and no other decoder ever has it.
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str, source: str) -> None:
         attention.register()
         self.model, self.tokenizer, self.name, self.source = model.eval(), tokenizer, name, source
+        self.identity = next(_IDENTITIES)
+        self.passes = 0  # forward passes so far, steps of written text included
         self.layers = find_layers(model)
         self.facts = verify(model, self.layers)
         check_once(model, self.layers)
@@ -49,11 +55,11 @@ class Decoder:
         self.projections = projections(model, self.layers)  # W_O of each layer, None where heads cannot be told apart
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
-            layer.register_forward_hook(_keep_residual, with_kwargs=True)
+            layer.register_forward_hook(keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
         self._plain_head = self._head_is_plain()
         self.kept = self._rows_kept()  # what each layer keeps of a position, seen on one token
-        self._written: Written | None = None
+        self._fast: FastPass | None = None
         self._sought = False
         self._lock = threading.Lock()
 
@@ -110,8 +116,9 @@ class Decoder:
         inputs: Iterable[int] = (),
         one_row: bool = False,
         edits: Edits | None = None,
+        exact: bool = True,
     ) -> Run:
-        """One forward pass over T tokens.
+        """One forward pass over T tokens, always exact (see `Runs`).
 
         `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
         are; `observe(layer, scores, weights)` ([h, T, T]
@@ -135,8 +142,8 @@ class Decoder:
         with one_row_at_a_time(one_row):
             logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
         stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
-        given = {layer: found for layer, found in lens.inputs.items() if found is not None}
-        seen = _on_cpu(lens.seen)
+        given = {layer: found.row(0, len(ids)) for layer, found in lens.inputs.items() if found is not None}
+        seen = on_cpu(lens.seen)
         shown = {layer: LayerAttention(*found, seen[layer]) for layer, found in kept.items()}
         return Run(ids, logits, rule, stream, shown, seen, given)
 
@@ -145,26 +152,34 @@ class Decoder:
         self,
         rows: Sequence[Sequence[int]],
         *,
-        rule: MaskRule = CAUSAL,
+        rule: MaskRule | Sequence[MaskRule] = CAUSAL,
         residual: bool = False,
+        inputs: Iterable[int] = (),
         one_row: bool = False,
     ) -> list[Run]:
-        """One forward pass over B rows of any lengths; each row's Run is what the row alone would give.
+        """One forward pass over B rows of any lengths, under one mask rule or one a row.
 
-        Rows are padded on the right, where positions stay what they are, and no query reads a padded key; `one_row`
-        as in `run`.
+        Each row's Run is what the row alone would give, but for rounding. Rows are padded on the right, where
+        positions stay what they are, and no query reads a padded key; `one_row` as in `run`.
         """
         checked = [self.check_ids(row) for row in rows]
         lengths = [len(row) for row in checked]
         T = max(lengths)
         padded = torch.tensor([row + [0] * (T - len(row)) for row in checked])  # [B, T]
         sizes = None if min(lengths) == T else torch.tensor(lengths, device=self.device)
-        lens = Lens(rule, lengths=sizes, residual=residual)
+        lens = Lens(rule, lengths=sizes, residual=residual, inputs=inputs)
         with one_row_at_a_time(one_row):
             logits = self._forward(padded, lens)  # [B, T, V]
         stream = torch.stack(lens.residual, dim=1).cpu() if lens.residual else None  # [B, L+1, T, d]
+        rules = lens.rules * (1 if len(lens.rules) > 1 else len(checked))
         return [
-            Run(row, logits[b, : len(row)], rule, None if stream is None else stream[b, :, : len(row)])
+            Run(
+                row,
+                logits[b, : len(row)],
+                rules[b],
+                None if stream is None else stream[b, :, : len(row)],
+                inputs={layer: found.row(b, len(row)) for layer, found in lens.inputs.items() if found is not None},
+            )
             for b, row in enumerate(checked)
         ]
 
@@ -185,7 +200,7 @@ class Decoder:
         steps = self.stream_in_pieces(
             ids, choose, max_new_tokens=max_new_tokens, use_cache=use_cache, keep_logits=keep_logits
         )
-        yield from (step for step in steps if step is not None)
+        yield from (step for step in steps if isinstance(step, Step))
 
     def stream_in_pieces(
         self,
@@ -196,24 +211,25 @@ class Decoder:
         use_cache: bool = True,
         keep_logits: bool = True,
         every: float = math.inf,
-    ) -> Iterator[Step | None]:
-        """`stream` for a caller who may want to stop within a step: None about every `every` seconds of one."""
+    ) -> Iterator[Step | Underway]:
+        """`stream` for a caller who may want to stop within a step: Underway about every `every` seconds of one."""
         text = self.check_ids(ids)
         room = min(max_new_tokens, self.shape.context - len(text))
         cache = self.new_cache() if use_cache else None
         fresh = text
-        written = self.written
+        fast = self.fast
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
             tally = Tally()
-            for logits in self._pieces(written, fresh, cache, tally):
-                if logits is None and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
+            for done in self._pieces(fast, fresh, cache, tally):
+                if isinstance(done, int) and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
                     if every < math.inf:
-                        yield None
+                        yield Underway(index, done)
                     self._pause()
                     begin = time.perf_counter()
-            assert logits is not None
+            assert isinstance(done, Tensor)
+            logits = done
             chosen = int(choose(logits))
             seconds = spent + time.perf_counter() - begin
             kept, read = logits if keep_logits else None, self.experts.bytes_read(tally)
@@ -231,7 +247,7 @@ class Decoder:
         return kept_rows(cache)
 
     @property
-    def written(self) -> Written | None:
+    def fast(self) -> FastPass | None:
         """The family's forward written out for speed, made and compared with the library at the first call.
 
         None where there is none, and for whoever asks meanwhile, perhaps from `between_layers`: the library's forward
@@ -239,23 +255,24 @@ class Decoder:
         """
         if not self._sought and self._lock.acquire(blocking=False):
             try:
-                self._written, self._sought = find(self.model), True
+                self._fast, self._sought = find(self.model), True
             finally:
                 self._lock.release()
-        return self._written
+        return self._fast
 
     @torch.inference_mode()
     def _pieces(
-        self, written: Written | None, fresh: Sequence[int], cache: GrowingCache | None, tally: Tally
-    ) -> Iterator[Tensor | None]:
-        """None while the forward runs, then the logits [V], float32 on the CPU."""
-        if written is None:
+        self, fast: FastPass | None, fresh: Sequence[int], cache: GrowingCache | None, tally: Tally
+    ) -> Iterator[Tensor | int]:
+        """How many blocks are done while the forward runs, then the logits [V], float32 on the CPU."""
+        if fast is None:
             with counted(tally):
                 logits = self.step(fresh, cache)
             yield logits
             return
-        for found in written.pieces(torch.tensor(list(fresh), device=self.device), cache):
-            yield None if found is None else found.float().cpu()
+        self.passes += 1
+        for found in fast.pieces(torch.tensor(list(fresh), device=self.device), cache):
+            yield found if isinstance(found, int) else found.float().cpu()
 
     @torch.inference_mode()
     def step(self, fresh: Sequence[int], cache: DynamicCache | None) -> Tensor:
@@ -270,6 +287,7 @@ class Decoder:
     def _forward(
         self, ids: Tensor, lens: Lens, *, last_only: bool = False, cache: DynamicCache | None = None
     ) -> Tensor:
+        self.passes += 1
         keep: dict[str, Any] = {"logits_to_keep": 1} if last_only else {}
         if cache is not None:
             keep["cache"] = cache
@@ -331,18 +349,3 @@ class Decoder:
     def check_head(self, head: int) -> int:
         """The head, if the model has it. UserError otherwise."""
         return within("head", head, self.shape.heads, self.name)
-
-
-def _keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-    lens = kwargs.get("lens")
-    if lens is None or lens.residual is None:
-        return
-    if not lens.residual:  # the first block's input is the embedding
-        lens.residual.append((args[0] if args else kwargs["hidden_states"]).float())
-    lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
-
-
-def _on_cpu(masks: dict[int, Tensor]) -> dict[int, Tensor]:
-    """The masks on the CPU, one tensor for all layers that share one."""
-    moved = {id(mask): mask.cpu() for mask in masks.values()}
-    return {layer: moved[id(mask)] for layer, mask in masks.items()}

@@ -39,7 +39,7 @@ class Matrix:
         return self.row(x) if x.shape[0] == 1 else F.linear(x, self.weight, self.bias)  # [T, out]
 
 
-class Written(ABC):
+class FastPass(ABC):
     """What the two families share: the head, attention over the cache, and the shortcut in the last block."""
 
     final: Rowwise  # the norm before the head
@@ -59,18 +59,18 @@ class Written(ABC):
         """The logits [V] after ids [T], which follow what the cache holds; several only where it holds nothing."""
         for found in self.pieces(ids, cache):
             logits = found
-        assert logits is not None
+        assert isinstance(logits, Tensor)
         return logits
 
-    def pieces(self, ids: Tensor, cache: GrowingCache | None = None) -> Iterator[Tensor | None]:
-        """The same in pieces: None after each block, where a caller may stop, and the logits at the end."""
+    def pieces(self, ids: Tensor, cache: GrowingCache | None = None) -> Iterator[Tensor | int]:
+        """The same in pieces: how many blocks are done, where a caller may stop, and the logits at the end."""
         past = cache.get_seq_length() if cache is not None else 0
         if past and len(ids) > 1:
             raise ValueError("A chunk that continues a cache needs a mask; the library's forward has it.")
         x, turn = self.begin(ids, past)  # [T, d]
         for layer in range(self.layers):
             x = self.block(layer, x, turn, cache, layer == self.layers - 1)  # [T, d], at the end [1, d]
-            yield None
+            yield layer + 1
         yield self.head(self.final(x))[0]
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Written(ABC):
         return mixed[0].transpose(0, 1).reshape(Tq, self.heads * self.d_k)
 
 
-class WrittenGPT2(Written):
+class FastGPT2(FastPass):
     """GPT-2: learned positions, LayerNorm, one matrix for q, k and v, GELU."""
 
     def __init__(self, model: Any) -> None:
@@ -124,7 +124,7 @@ class WrittenGPT2(Written):
         return down(self.act(up(norm_2(x)))).add_(x)
 
 
-class WrittenLlama(Written):
+class FastLlama(FastPass):
     """Llama, SmolLM2, Mistral, Qwen: rotary positions, RMSNorm, SwiGLU, grouped-query heads."""
 
     def __init__(self, model: Any) -> None:
@@ -191,18 +191,18 @@ def activation(module: nn.Module) -> Callable[[Tensor], Tensor]:
     return F.silu if isinstance(module, (nn.SiLU, SiLUActivation)) else module
 
 
-FAMILIES: dict[str, type[Written]] = {  # by the configuration's model_type
-    "gpt2": WrittenGPT2,
-    "llama": WrittenLlama,
-    "mistral": WrittenLlama,
-    "qwen2": WrittenLlama,
-    "qwen3": WrittenLlama,
+FAMILIES: dict[str, type[FastPass]] = {  # by the configuration's model_type
+    "gpt2": FastGPT2,
+    "llama": FastLlama,
+    "mistral": FastLlama,
+    "qwen2": FastLlama,
+    "qwen3": FastLlama,
 }
 SHARE = {torch.float32: 1e-4, torch.bfloat16: 0.05, torch.float16: 0.01}  # of the largest logit: rounding only
 
 
 @torch.inference_mode()
-def find(model: PreTrainedModel) -> Written | None:
+def find(model: PreTrainedModel) -> FastPass | None:
     """The written-out pass of this model, if there is one and it gives the library's logits; None otherwise."""
     config = model.config.get_text_config(decoder=True)
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
@@ -217,7 +217,7 @@ def find(model: PreTrainedModel) -> Written | None:
         return None
 
 
-def _equals_library(written: Written, model: PreTrainedModel) -> bool:
+def _equals_library(written: FastPass, model: PreTrainedModel) -> bool:
     """Compare a prompt without a cache, then prompt and two steps with one."""
     ids = torch.arange(1, 8, device=model.device) % len(written.table)  # [T]
     stock = model(ids[None], use_cache=False).logits[0].float()  # [T, V]

@@ -1,12 +1,15 @@
-"""What a forward pass gives: a Run of one text, a LayerAttention of a watched layer, a Step of writing."""
+"""What a forward pass gives, and what gives it: a Run of one text, a LayerAttention of a layer, a Step of writing."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from gptviz.decoder.attention import CAUSAL, Inputs, MaskRule
+from gptviz.decoder.edits import Edits
 
 
 @dataclass
@@ -22,9 +25,14 @@ class LayerAttention:
     seen: Tensor
 
     @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All that is kept."""
+        return self.scores, self.weights, self.seen
+
+    @property
     def nbytes(self) -> int:
         """What keeping it costs."""
-        return self.scores.nbytes + self.weights.nbytes + self.seen.nbytes
+        return sum(tensor.nbytes for tensor in self.tensors)
 
 
 @dataclass
@@ -39,6 +47,52 @@ class Run:
     seen: dict[int, Tensor] = field(default_factory=dict)  # of every watched layer: bool [T, T], shared where equal
     inputs: dict[int, Inputs] = field(default_factory=dict)
 
+    @property
+    def nbytes(self) -> int:
+        """What keeping it costs; a tensor that several share is counted once."""
+        return sum(tensor.nbytes for tensor in {(t.data_ptr(), t.shape): t for t in self._tensors()}.values())
+
+    def _tensors(self) -> Iterator[Tensor]:
+        yield self.logits
+        if self.residual is not None:
+            yield self.residual
+        yield from self.seen.values()
+        for layer in self.attention.values():
+            yield from layer.tensors
+        for given in self.inputs.values():
+            yield from given.tensors
+
+
+class Runs(Protocol):
+    """Something that gives the Run of a text: `Decoder.run` itself, or a cache of runs in front of it."""
+
+    def __call__(
+        self,
+        ids: Sequence[int],
+        *,
+        rule: MaskRule = CAUSAL,
+        capture: Iterable[int] = (),
+        residual: bool = False,
+        last_only: bool = False,
+        inputs: Iterable[int] = (),
+        one_row: bool = False,
+        edits: Edits | None = None,
+        exact: bool = True,
+    ) -> Run:
+        """One forward pass over T tokens; what is named is kept, and more may be (with `last_only` all logits).
+
+        `one_row` and `edits` as in `Decoder.run`. Without `exact` it may be a row of a batch, which differs by
+        rounding: never for a difference that must be 0.
+        """
+
+
+@dataclass(frozen=True)
+class Underway:
+    """A step of writing that is not done yet: how many blocks of its forward pass are."""
+
+    index: int
+    blocks: int
+
 
 @dataclass(frozen=True)
 class Step:
@@ -51,3 +105,19 @@ class Step:
     seconds: float
     cache_bytes: int
     expert_bytes: int = 0  # of the experts that were read; 0 for a model without
+
+
+def keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+    """The hook of each block: its input and output, where a request keeps the residual stream."""
+    lens = kwargs.get("lens")
+    if lens is None or lens.residual is None:
+        return
+    if not lens.residual:  # the first block's input is the embedding
+        lens.residual.append((args[0] if args else kwargs["hidden_states"]).float())
+    lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
+
+
+def on_cpu(masks: dict[int, Tensor]) -> dict[int, Tensor]:
+    """The masks on the CPU, one tensor for all layers that share one."""
+    moved = {id(mask): mask.cpu() for mask in masks.values()}
+    return {layer: moved[id(mask)] for layer, mask in masks.items()}

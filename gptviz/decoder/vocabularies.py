@@ -13,8 +13,8 @@ import tiktoken
 import tokenizers
 
 from gptviz.decoder.errors import UserError, brief
+from gptviz.places import ASSETS
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
 END_OF_TEXT = "<|endoftext|>"
 # GPT-2's own pattern, with possessive quantifiers where they change only the speed.
 GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""

@@ -13,12 +13,12 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import ablation, heads, induction, values
-from gptviz.lab.looking.values import Carried
 from gptviz.lab.masking.leak import rule_of
 from gptviz.lab.writing.sampling import entropy
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Question
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 KEY = "attention"
 KINDS = (*heads.BOUNDS, "mixed")
@@ -38,6 +38,10 @@ FIELDS = {
 }
 NO_HEADS: list[list[int]] = []  # the default of `heads` and `edges`; never changed
 MOST_ROWS = 64  # rows of one head that the page draws at once
+# What /heads tells of each head.
+STATS = (
+    "layer", "head", "kind", "entropy", "first_token", "previous_token", "induction", "resting", "rests_on",
+)  # fmt: skip
 BARS = 5  # next tokens that the page shows before and after
 
 
@@ -56,8 +60,7 @@ def questions(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, "none", decoder.shape.layers) if open_layers else CAUSAL
         matrix, _ = one_head(service, decoder, ids, layer, head, stage, rule)
-        rows = [[None if x == float("-inf") else x for x in row] for row in matrix.tolist()]
-        return {"tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)], "matrix": rows}
+        return {"tokens": decoder.tokenizer.tokens(ids), "matrix": matrix}
 
     def all_heads(text: str, size: int = 32, model: str = "") -> dict[str, Any]:
         """What every head does on this text: kind and measures."""
@@ -67,13 +70,13 @@ def questions(service: Service) -> list[Question]:
             "layers": decoder.shape.layers,
             "heads": decoder.shape.heads,
             "size": panel.thumbnails.shape[-1],
-            "stats": [stat.as_json() for stat in panel.stats],
+            "stats": [{name: as_json(getattr(stat, name), digits=4) for name in STATS} for stat in panel.stats],
         }
 
     def head_values(text: str, layer: int = 0, head: int = 0, position: int = -1, model: str = "") -> dict[str, Any]:
         """What one head carries to one query: each key's weight, the length of its value, and of what it adds."""
         decoder, ids = service.encode(text, model)
-        tokens = [t.as_json() for t in decoder.tokenizer.tokens(ids)]
+        tokens = decoder.tokenizer.tokens(ids)
         return {"tokens": tokens, **carried(service, decoder, ids, layer, head, position)}
 
     def ablate(
@@ -140,8 +143,7 @@ def own(service: Service) -> list[Question]:
     def head_pair(text: str, model: str = "") -> dict[str, Any]:
         """The two heads that continue a repetition, if there is one, and what is left with the first one off."""
         decoder, ids = service.encode(text, model)
-        key = ("pair", decoder.name, tuple(ids))
-        return {"pair": service.compute(key, lambda: induction.pair(decoder, ids))}
+        return {"pair": service.once(decoder, induction.pair, ids)}
 
     asked: list[Callable[..., Any]] = [head_grid, head_rows, head_off, head_pair]
     return [Question(fn.__name__, fn, public=False) for fn in asked]
@@ -159,10 +161,7 @@ def one_head(
 
 def carried(service: Service, decoder: Decoder, ids: list[int], layer: int, head: int, position: int) -> dict[str, Any]:
     """What /values answers, the tokens left out."""
-    key = ("values", decoder.name, tuple(ids), layer, head, position)
-    found: Carried = service.compute(
-        key, lambda: values.carried(decoder, ids, layer, head, position), lambda x: x.pieces.nbytes + x.output.nbytes
-    )
+    found = service.once(decoder, values.carried, ids, layer, head, position)
     return {
         "position": found.position,
         "weights": found.weights,
@@ -177,8 +176,7 @@ def carried(service: Service, decoder: Decoder, ids: list[int], layer: int, head
 
 def ablated(service: Service, decoder: Decoder, ids: list[int], edits: Edits) -> ablation.Ablation:
     """The ablation, from the shelf where it was made before."""
-    key = ("ablate", decoder.name, tuple(ids), edits)
-    return service.compute(key, lambda: ablation.ablate(decoder, ids, edits), lambda x: 2 * x.after.nbytes)
+    return service.once(decoder, ablation.ablate, ids, edits)
 
 
 def bars(decoder: Decoder, p: Tensor, count: int) -> dict[str, Any]:

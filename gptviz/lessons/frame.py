@@ -8,11 +8,12 @@ from typing import Any
 from gptviz.lessons import PAGES
 from gptviz.lessons.courses import courses
 from gptviz.lessons.questions import Question
-from gptviz.lessons.steps import LESSONS, Step, read
+from gptviz.lessons.steps import Step, read
+from gptviz.places import ASSETS, LESSONS
 from gptviz.service import Service
 from gptviz.words import ENGLISH, PSEUDO, languages, words
 
-RECORDED = LESSONS.parent / "recorded"
+RECORDED = ASSETS / "recorded"
 LANGUAGES = (*languages(), PSEUDO)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
 from gptviz.decoder.pieces import single
+from gptviz.decoder.run import Run
 from gptviz.lab.looking import anatomy, depth, logit_lens
 from gptviz.lab.looking import attribution as parts_of
 from gptviz.lessons.fields import Field
 from gptviz.lessons.next_token import last_logits, shown
 from gptviz.lessons.questions import Question
-from gptviz.service import Service
+from gptviz.service import Keep, Service
 
 KEY = "inside"
 FIELDS = {
@@ -58,7 +59,7 @@ def questions(service: Service) -> list[Question]:
         decoder, run = read(service, text, model)
         place = depth.window(len(run.ids), at, 1)[0]
         id = run.ids[place]
-        found = service.compute(("vector", decoder.name, id), lambda: anatomy.token_vector(decoder, id))
+        found = service.once(decoder, anatomy.token_vector, id)
         row = decoder.model.get_input_embeddings().weight[id].detach().float().cpu()
         near = [{"shown": decoder.tokenizer.token(n.id).shown, "cosine": n.cosine} for n in found.near_in]
         out = [{"shown": decoder.tokenizer.token(n.id).shown, "cosine": n.cosine} for n in found.near_out]
@@ -67,13 +68,13 @@ def questions(service: Service) -> list[Question]:
     def order(text: str, model: str = "") -> dict[str, Any]:
         """Places of equal tokens and how they part; how the model knows a place."""
         decoder, run = read(service, text, model)
-        places = service.compute(("positions", decoder.name), lambda: anatomy.positions(decoder.model))
+        places = service.once(decoder, anatomy.positions_of)
         return {
             "pairs": depth.pairs(run),
             "kind": places.kind,
             "rows": places.rows,
-            "norms": places.norms,
-            "wavelengths": places.wavelengths,
+            "norms": places.norms.tolist(),
+            "wavelengths": places.wavelengths.tolist(),
             "past_the_end": places.past_the_end,
             "context": decoder.shape.context,
         }
@@ -85,9 +86,9 @@ def questions(service: Service) -> list[Question]:
         places = depth.window(len(run.ids), at, COLUMNS)
         return {
             "window": places,
-            "norms": [[row[place] for place in places] for row in found.norms],
-            "added": [[row[place] for place in places] for row in found.added],
-            "final": [found.final[place] for place in places],
+            "norms": found.norms[:, places].tolist(),
+            "added": found.added[:, places].tolist(),
+            "final": found.final[places].tolist(),
         }
 
     def rivals(text: str, model: str = "") -> dict[str, Any]:
@@ -137,7 +138,7 @@ def _public(service: Service) -> list[Question]:
         rows = decoder.shape.vocabulary
         wanted = piece(decoder, target, "target", rows) if target else None
         other = piece(decoder, against, "against", rows) if against else None
-        return attributed(decoder, ids, parts_of.attribution(decoder, ids, wanted, other))
+        return attributed(decoder, ids, service.once(decoder, parts_of.attribution, ids, wanted, other))
 
     def whole(model: str = "") -> dict[str, Any]:
         """Every module with its shape and parameters, and the totals with and without tying."""
@@ -176,9 +177,7 @@ def readings(decoder: Decoder, run: Run, position: int, count: int) -> list[dict
 def read(service: Service, text: str, model: str) -> tuple[Decoder, Run]:
     """The run of a text with its residual stream."""
     decoder, ids = service.encode(text, model, most=MOST_STREAM)
-    key = ("reading", decoder.name, tuple(ids))
-    found = service.compute(key, lambda: logit_lens.read(decoder, ids), lambda r: r.nbytes)
-    return decoder, found.run
+    return decoder, service.run(decoder, ids, keep=Keep(residual=True))
 
 
 def anatomy_of(service: Service, decoder: Decoder) -> dict[str, Any]:
@@ -207,7 +206,7 @@ def anatomy_of(service: Service, decoder: Decoder) -> dict[str, Any]:
 
 
 def _dissected(service: Service, decoder: Decoder) -> anatomy.Anatomy:
-    return service.compute(("anatomy", decoder.name), lambda: anatomy.dissect(decoder.model))
+    return service.once(decoder, anatomy.anatomy_of)
 
 
 def _boxes(found: anatomy.Anatomy) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -11,12 +10,12 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import family
 from gptviz.lab.writing import cache_memory, cache_rows, cost, edge
-from gptviz.lab.writing.cache_work import LANES, Race, RaceStep
+from gptviz.lab.writing.cache_work import LANES, Bill, Race, RaceStep
 from gptviz.lab.writing.work import Meter, positions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question, integer
 from gptviz.service import Service
-from gptviz.service.service import device_name
+from gptviz.service.models import device_name
 
 KEY = "kv_cache"
 NEW = 20  # tokens a race writes unless asked otherwise
@@ -74,8 +73,7 @@ def _race_questions(service: Service) -> list[Question]:
         """The first tokens that greedy writing gives, for the picture before any race."""
         decoder, ids = _prompt(service, text, first, model)
         most = min(_new(new), WRITTEN_AHEAD)
-        key = ("kv words", decoder.name, tuple(ids), most)
-        return {"shown": _shown(decoder, service.compute(key, lambda: _greedy(decoder, ids, most)))}
+        return {"shown": _shown(decoder, service.once(decoder, _greedy, ids, most))}
 
     def kv_race(text: str, first: int = 0, new: int = NEW, model: str = "") -> Iterator[dict[str, Any]]:
         """Both lanes, step by step: only what is new each time, then how they compare."""
@@ -83,7 +81,7 @@ def _race_questions(service: Service) -> list[Question]:
         race = Race(decoder, ids, _new(new))
         yield {"steps": []}
         sent = 0
-        for _ in paced(service.stream(iter(race)), FRAME):
+        for _ in service.stream(iter(race), every=FRAME):
             yield {"steps": [row(decoder, step) for step in race.steps[sent:]]}
             sent = len(race.steps)
         yield {"steps": [], "done": ending(race)}
@@ -111,8 +109,7 @@ def _other_questions(service: Service) -> list[Question]:
             )
         if chosen is not decoder:
             _, ids = service.encode(text, chosen.name)
-        key = ("kv edge", chosen.name, tuple(ids))
-        found = service.compute(key, lambda: to_the_edge(chosen, ids))
+        found = service.once(chosen, to_the_edge, ids)
         return {**found, "own": chosen is decoder, "asked_of": decoder.name, "asked_context": decoder.shape.context}
 
     def kv_models() -> list[dict[str, Any]]:
@@ -140,20 +137,20 @@ def _other_questions(service: Service) -> list[Question]:
 
 
 def _public(service: Service) -> list[Question]:
-    def kv_cache(text: str, new_tokens: int = NEW, model: str = "") -> Iterator[dict[str, Any]]:
+    def kv_cache(text: str, new_tokens: int = NEW, model: str = "") -> Iterator[Bill]:
         """Write the same text without and with the cache; streams the work counted and measured so far."""
         decoder, ids = service.encode(text, model)
         race = Race(decoder, ids, integer("new_tokens", new_tokens))
-        yield race.as_json()
-        for _ in paced(service.stream(iter(race)), EVERY):
-            yield race.as_json()
+        yield race.bill()
+        for state in service.stream(iter(race), every=EVERY):
+            yield state.bill()
 
     def memory(
         name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
-    ) -> dict[str, Any]:
+    ) -> cache_memory.Memory:
         """A public model's cache against its weights, in bytes. `model` is checked and otherwise unused."""
         service.decoder(model)
-        return cache_memory.memory(name, integer("context", context), integer("batch", batch), dtype).as_json()
+        return cache_memory.memory(name, integer("context", context), integer("batch", batch), dtype)
 
     def cost_of(lengths: list[int] = NO_LENGTHS, model: str = "") -> dict[str, Any]:
         """Operations and bytes of the loaded model at these lengths (none: 1 to 131,072), counted from its shapes."""
@@ -233,25 +230,6 @@ def sizes(decoder: Decoder, meter: Meter) -> dict[str, Any]:
     }
 
 
-def paced(items: Iterator[Any], every: float) -> Iterator[None]:
-    """Run an iterator to its end with a pause every so many seconds, where a caller who has left is noticed.
-
-    The last pause comes after the end. A message for each step of a small model would keep the browser busier than
-    the model.
-    """
-    due = time.monotonic() + every
-    try:
-        for _ in items:
-            if time.monotonic() >= due:
-                yield
-                due = time.monotonic() + every
-    finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
-    yield
-
-
 def row(decoder: Decoder, step: RaceStep) -> dict[str, Any]:
     """One step for the page."""
     return {
@@ -287,10 +265,7 @@ def kept(service: Service, decoder: Decoder, ids: list[int], keep: int) -> dict[
     if len(ids) < 2:
         raise UserError("The text has one token; this picture needs a beginning and something after it.")
     keep = keep or (len(ids) + 1) // 2
-    key = ("kv rows", decoder.name, tuple(ids), keep)
-    found = service.compute(
-        key, lambda: cache_rows.moved(decoder, ids, keep), lambda m: m.edited.nbytes + m.cut.nbytes + 4096
-    )
+    found = service.once(decoder, cache_rows.moved, ids, keep)
     return {
         "tokens": _shown(decoder, ids),
         "other": _shown(decoder, found.other),  # the tokens that stand in the changed ending

@@ -10,12 +10,14 @@ from torch import Tensor
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.run import Runs
 from gptviz.lab.masking import leak, mask_ways
 from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.masking.leak import TrueNext, rule_of
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Question
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 KEY = "mask"
 FIELDS = {
@@ -30,6 +32,7 @@ FIELDS = {
 }
 MOST = 2_048  # tokens: what is kept of two runs grows with layers, width and vocabulary, and a laptop has its limit
 LONG_WORK = 2  # influence matrices at once; each gives way to other requests after every batch
+DIGITS = 6  # short in JSON, and nothing but zero becomes zero
 GRID = 4  # tokens whose scores and mask are shown number by number
 
 
@@ -68,10 +71,7 @@ def questions(service: Service) -> list[Question]:
         rule = rule_of(open_layers, direction, decoder.shape.layers)
         place = word_in(decoder, ids) if position == -1 else leak.check_position(position, len(ids))
         new = leak.one_token(decoder, replacement)
-        key = ("reach", decoder.name, tuple(ids), rule, place, new)
-        found = service.compute(
-            key, lambda: leak.contamination(decoder, ids, place, new, rule), lambda made: made.change.nbytes * 2
-        )
+        found = service.once(decoder, leak.contamination, ids, place, new, rule)
         return {
             "change": found.change.float(),
             "logit_change": found.logit_change.float(),
@@ -86,7 +86,7 @@ def questions(service: Service) -> list[Question]:
         """The share of each head's weight that lies on later tokens, mean over queries: [L, h]."""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        return {"leaked": leaked_of(service, decoder, ids, rule)}
+        return {"leaked": service.once(decoder, leak.leaked_mass, ids, rule)}
 
     def mask_grid(
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
@@ -94,8 +94,7 @@ def questions(service: Service) -> list[Question]:
         """Scores and weights of one head over the first four tokens, [n, n] each; a head that spreads its weight."""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        key = ("mask-grid", decoder.name, tuple(ids[:GRID]), rule)
-        return service.compute(key, lambda: grid_of(decoder, ids[:GRID], rule))
+        return service.once(decoder, grid_of, ids[:GRID], rule)
 
     def influence_columns(
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
@@ -131,11 +130,10 @@ def _public(service: Service) -> list[Question]:
         rule = rule_of(open_layers, direction, decoder.shape.layers)
         place = leak.check_position(position, len(ids))
         leak.one_token(decoder, replacement)  # refuses what cannot be part of a key
-        key = ("mask", decoder.name, tuple(ids), rule, place, replacement)
-        size = (decoder.shape.layers + 4) * len(ids) * 100  # bytes of the lists of floats, roughly
-        found = service.compute(key, lambda: leak.mask_payload(decoder, ids, rule, place, replacement), lambda _: size)
+        effect = service.once(decoder, leak.mask_effect, ids, rule, place, replacement)
         rises = true_next(service, decoder, ids, rule).rises
-        return {**found, "rises": rises, "leaked": leak.numbers(leaked_of(service, decoder, ids, rule))}
+        leaked = service.once(decoder, leak.leaked_mass, ids, rule)
+        return {**as_json(effect, digits=DIGITS), "rises": rises, "leaked": as_json(leaked, digits=DIGITS)}
 
     def influence(
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
@@ -143,14 +141,13 @@ def _public(service: Service) -> list[Question]:
         """matrix[i][j]: how far output i moves when token j is replaced (at most 64 tokens)."""
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        return leak.influence_payload(decoder, ids, rule, service.stream(leak.influence_parts(decoder, ids, rule)))
+        parts = service.stream(leak.influence_parts(decoder, ids, rule))
+        return as_json(leak.influence_of(decoder, ids, rule, parts), digits=DIGITS)
 
     def ways(text: str, layer: int = 0, model: str = "") -> dict[str, Any]:
         """The causal mask written three ways on one layer's query, key and value: code and largest differences."""
         decoder, ids = service.encode(text, model, most=MOST)
-        decoder.check_layer(layer)
-        key = ("ways", decoder.name, tuple(ids), layer)
-        return service.compute(key, lambda: mask_ways.ways_payload(decoder, ids, layer))
+        return as_json(service.once(decoder, mask_ways.compare_ways, ids, decoder.check_layer(layer)))
 
     return [
         Question("mask", mask),
@@ -166,26 +163,15 @@ def true_next(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule
 
 
 def chances(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
-    """The probability of every true next token [T-1] under one mask, from the shelf or a run."""
-
-    def work() -> Tensor:
-        return (-leak.surprisal(leak.finite(decoder.run(ids, rule=rule).logits, decoder), ids)).exp()
-
-    key = ("chances", decoder.name, tuple(ids), rule)
-    return service.compute(key, work, lambda made: made.nbytes + 64)
+    """The probability of every true next token [T-1] under one mask."""
+    return (-service.once(decoder, leak.paid_under, ids, rule)).exp()
 
 
-def leaked_of(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
-    """The share of each head's weight on later tokens [L, h], from the shelf or a run."""
-    key = ("leaked", decoder.name, tuple(ids), rule)
-    return service.compute(key, lambda: leak.leaked_mass(decoder, ids, rule))
-
-
-def grid_of(decoder: Decoder, ids: list[int], rule: MaskRule) -> dict[str, Any]:
+def grid_of(decoder: Decoder, ids: list[int], rule: MaskRule, *, runs: Runs | None = None) -> dict[str, Any]:
     """Scores and weights [n, n] of the head of one layer that rests least on a single token."""
     opened = leak.opened(rule, decoder.shape.layers)
     layer = opened[0] if 0 < len(opened) < decoder.shape.layers else decoder.shape.layers // 2
-    seen = decoder.run(ids, rule=rule, capture=[layer], last_only=True).attention[layer]
+    seen = (runs or decoder.run)(ids, rule=rule, capture=[layer], last_only=True).attention[layer]
     weights = seen.weights.float()  # [h, n, n]
     spread = torch.special.entr(weights).sum((-1, -2))  # [h]
     head = int(spread.argmax())

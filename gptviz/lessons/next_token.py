@@ -83,8 +83,7 @@ def questions(service: Service) -> list[Question]:
 
 def last_logits(service: Service, decoder: Decoder, ids: list[int]) -> Tensor:
     """The logits [V] of the last position."""
-    key = ("last", decoder.name, tuple(ids))
-    return service.compute(key, lambda: decoder.run(ids, last_only=True).logits[-1], lambda x: x.nbytes)
+    return service.run(decoder, ids).logits[-1]
 
 
 def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from gptviz.lab.masking.leak import rule_of
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Question
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 KEY = "prefix"
 FIELDS = {
@@ -29,6 +30,7 @@ FIELDS = {
     )
 }
 MOST = 2_048  # tokens: the logits of two runs have to fit into a laptop's memory
+DIGITS = 6  # short in JSON, and nothing but zero becomes zero
 LONG_WORK = 2  # full checks at once; each gives way to other requests after every batch
 MAX_ENDING = 2_000  # characters of a new ending
 USUAL = 12  # tokens kept at most, unless the reader asks for more
@@ -88,10 +90,7 @@ def questions(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
         found = checked(service, decoder, ids, kept(ids, keep), rule, method, by)
-        return service.compute(
-            ("evidence", decoder.name, tuple(ids), found.keep, rule, method, by),
-            lambda: lab_evidence.evidence(decoder, found),
-        )
+        return service.worker.run(lambda: lab_evidence.evidence(decoder, found))
 
     return [
         Question("two_checks", two_checks, public=False),
@@ -114,7 +113,8 @@ def _public(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
         half = keep or kept(ids, len(ids) // 2)
-        return lab.prefix_payload(decoder, checked(service, decoder, ids, half, rule, method, ""))
+        found = checked(service, decoder, ids, half, rule, method, "")
+        return as_json(lab.report(decoder, found), digits=DIGITS)
 
     def prefix_all(
         text: str,
@@ -127,11 +127,12 @@ def _public(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
         parts = service.stream(lab.all_parts(decoder, ids, rule, method))
-        return lab.all_payload(decoder, lab.gather(ids, rule, method, parts))
+        found = lab.full_report(decoder, lab.gather(ids, rule, method, parts))
+        return as_json(found, digits=DIGITS)
 
     def prefix_toy() -> dict[str, Any]:
         """Four words and one attention, with the mask and without: outputs for four words and for three."""
-        return lab.toy_payload()
+        return as_json(lab.toys(), digits=DIGITS)
 
     return [
         Question("prefix", prefix),
@@ -150,13 +151,12 @@ def kept(ids: list[int], keep: int) -> int:
 def checked(
     service: Service, decoder: Decoder, ids: list[int], keep: int, rule: MaskRule, method: str, ending: str
 ) -> lab.Check:
-    """One check, from the shelf or a run; `ending` is text, and empty means other words of our choice."""
+    """One check; `ending` is text, and empty means other words of our choice."""
     lab.check_method(method)
     if len(ending) > MAX_ENDING:
         raise UserError(f"The new ending has {len(ending):,} characters; at most {MAX_ENDING:,} are read.")
-    other = tuple(decoder.tokenizer.encode(ending, begin=False, name="The new ending")) if method == "edit" else ()
-    key = ("prefix", decoder.name, tuple(ids), keep, rule, method, other)
-    return service.compute(key, lambda: lab.check(decoder, ids, keep, rule, method, other))
+    other = decoder.tokenizer.encode(ending, begin=False, name="The new ending") if method == "edit" else []
+    return service.once(decoder, lab.check, ids, keep, rule, method, other)
 
 
 def side(decoder: Decoder, found: lab.Check) -> dict[str, Any]:

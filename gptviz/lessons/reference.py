@@ -12,17 +12,17 @@ from gptviz.lab.writing.work import Meter, bytes_per_token, positions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
-from gptviz.service.service import device_name
+from gptviz.service.models import device_name
 
 KEY, PROMPTED = "reference", False
-SHOW = ("code", "family", "count", "server", "settings", "kinds", "terms", "quiz", "api")
+SHOW = ("terms", "code", "family", "count", "server", "settings", "kinds", "quiz", "api")
 COMPARED = 256  # tokens of the text that the two implementations are compared on
 SIZES = ("d", "L", "h", "kv_heads", "V", "C", "ffn_width")
 
 FIELDS = {
     field.name: field
     for field in (
-        Field("show", "choice", "code", choices=SHOW),
+        Field("show", "choice", "terms", choices=SHOW),
         Field("like", "choice", "gpt2", choices=tuple(family.PUBLIC)),
         *(Field(size, "int", -1, -1, family.LIMITS[size]) for size in SIZES),  # -1: as in `like`
         Field("ffn", "choice", "", choices=("", "gelu", "swiglu")),
@@ -103,8 +103,7 @@ def equal(service: Service, text: str, model: str) -> dict[str, Any]:
         others = (service.decoder(name) for name in service.names)
         decoder = next((other for other in others if twice.fits(other)), decoder)
     ids = decoder.tokenizer.encode(text)[: min(COMPARED, decoder.shape.context)]
-    key = ("twice", decoder.name, tuple(ids))
-    found = service.compute(key, lambda: twice.equality(decoder, ids))
+    found = service.once(decoder, twice.equality, ids)
     return {**asdict(found), "parameters": found.parameters["library"], "asked": asked, "other": decoder.name != asked}
 
 
@@ -149,7 +148,7 @@ def card(decoder: Decoder) -> dict[str, Any]:
 def quiz(service: Service, decoder: Decoder) -> list[dict[str, Any]]:
     """{key, values, answer} with a number, or with `options` and the index of the right one."""
     shape = decoder.shape
-    found = service.compute(("anatomy", decoder.name), lambda: anatomy.dissect(decoder.model))
+    found = service.once(decoder, anatomy.anatomy_of)
     norms = [row for row in found.rows if row.role == "norm"]
     each = sum(row.layer == 0 for row in norms)
     small, llama = family.PUBLIC["gpt2"], family.PUBLIC["Llama-3-8B"]

@@ -22,13 +22,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from gptviz.decoder.errors import UserError
 from gptviz.lessons.fields import Field
+from gptviz.places import LESSONS
 
-LESSONS = Path(__file__).resolve().parents[2] / "assets" / "lessons"
 _STATE = re.compile(r"([a-z_]+): ?(.*)")
 MOST_WORDS = 60
 

@@ -6,16 +6,19 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
+from gptviz.lab.companions import companions
 from gptviz.lab.looking import logit_lens
 from gptviz.lab.teaching import copying, one_step, own_words, teacher_forcing
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.lessons.steps import LESSONS
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 KEY = "training"
 LONGEST = 1_024  # tokens; logits of a longer text would fill a small machine's memory
+FRAME = 0.1  # seconds between two pictures of a training
 MOST_PADS = 24
 MOST_OWN = 16
 USUAL_RATE = 0.002  # lowers the loss on every text and shipped model tried; 25 times as much overshoots
@@ -42,25 +45,20 @@ def questions(service: Service) -> list[Question]:
     def surprisal(text: str, model: str = "") -> dict[str, Any]:
         """−ln p of every token after the first; their mean is the loss, exp of it the perplexity."""
         decoder, ids = service.encode(text, model)
-        key = ("surprise", decoder.name, tuple(ids))
-        found = service.compute(key, lambda: logit_lens.read(decoder, ids).surprise, lambda s: 8 * len(s.nats) + 64)
-        tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
-        return {"tokens": tokens, "nats": found.nats, "loss": found.loss, "perplexity": found.perplexity}
+        found = service.once(decoder, logit_lens.surprise_of, ids)
+        return {"tokens": as_json(decoder.tokenizer.tokens(ids)), **as_json(found)}
 
     def shifted(text: str, model: str = "") -> dict[str, Any]:
         """Every token asked for after those before it: its probability and surprise, and the model's own favourite."""
         decoder, ids = service.encode(text, model, most=LONGEST)
         teacher_forcing.shift(ids)
-        run = run_of(service, decoder, ids)
-        key = ("scored", decoder.name, tuple(ids))
-        return strip(decoder, run, service.compute(key, lambda: teacher_forcing.score(run, count=1)))
+        return strip(decoder, ids, service.once(decoder, teacher_forcing.score_text, ids, count=1))
 
     def learned(text: str, rate: float = USUAL_RATE, model: str = "") -> dict[str, Any]:
         """The surprises before and after one step of gradient descent on this text, on a copy of the model."""
         decoder, ids = service.encode(text, model, most=LONGEST)
         pupil, its = pupil_for(service, decoder, text, ids)
-        key = ("learned", pupil.name, tuple(its), rate)
-        found = service.compute(key, lambda: one_step.learn(pupil, its, rate))
+        found = service.once(pupil, one_step.learn, its, rate)
         return {
             "model": pupil.name,
             "tokens": shown(pupil, its),
@@ -74,15 +72,17 @@ def questions(service: Service) -> list[Question]:
     def mistakes(text: str, model: str = "") -> dict[str, Any]:
         """What each place costs with one thing wrong: targets not shifted, mask off, mask turned round."""
         decoder, ids = service.encode(text, model, most=LONGEST)
-        key = ("mistakes", decoder.name, tuple(ids))
-        found = service.compute(key, lambda: teacher_forcing.mistakes(decoder, ids))
+        teacher_forcing.shift(ids)
+        service.together(decoder, companions(decoder, ids))
+        found = service.once(decoder, teacher_forcing.mistakes, ids)
         return {name: rounded(nats) for name, nats in found.items()}
 
     def padded(text: str, model: str = "") -> dict[str, Any]:
         """What end-of-text tokens after the text cost, and the mean with 0, 1, 2 … of them counted."""
         decoder, ids = service.encode(text, model, most=LONGEST)
-        key = ("padding", decoder.name, tuple(ids))
-        found = service.compute(key, lambda: teacher_forcing.padding(decoder, ids, MOST_PADS))
+        teacher_forcing.shift(ids)
+        service.together(decoder, companions(decoder, ids))
+        found = service.once(decoder, teacher_forcing.padding, ids, MOST_PADS)
         return {"pad": shown(decoder, [found.pad])[0], "nats": rounded(found.nats), "counted": rounded(found.counted)}
 
     own: list[Callable[..., Any]] = [shifted, learned, mistakes, padded]
@@ -101,8 +101,7 @@ def _beside_the_strip(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         count = min(count, max(1, min(len(ids), own_words.LONGEST) - tail_of(ids) - 1))
         others = [decoder.tokenizer.encode(" " + line, begin=False)[:count] for line in true_texts()]
-        key = ("own words", decoder.name, tuple(ids), count)
-        return compared(decoder, service.compute(key, lambda: own_words.compare(decoder, ids, count, others)))
+        return compared(decoder, service.once(decoder, own_words.compare, ids, count, others))
 
     def asked_less(text: str, model: str = "") -> dict[str, Any]:
         """What the same text asks of a decoder and of a masked encoder."""
@@ -112,25 +111,17 @@ def _beside_the_strip(service: Service) -> list[Question]:
 
     def copier() -> Iterator[dict[str, Any]]:
         """Two small models on tokens of pure chance, one with the shift forgotten: their losses as they train."""
-        begun: dict[str, Any] = {"floor": copying.FLOOR, "vocabulary": copying.VOCABULARY, "steps": copying.STEPS}
-        new: dict[str, list[float]] = {"shifted": [], "unshifted": []}
-        for both in service.stream(copying.race()):
-            new["shifted"].append(round(both.shifted, 4))
-            new["unshifted"].append(round(both.unshifted, 4))
-            if both.step % 3 == 0 or both.step == copying.STEPS:
-                yield {**begun, **new}
-                new = {"shifted": [], "unshifted": []}
+        sent = 0
+        for race in service.train(copying.race(), every=FRAME):
+            new = {kind: as_json(getattr(race, kind)[sent:], digits=4) for kind in ("shifted", "unshifted")}
+            yield {"floor": race.floor, "vocabulary": race.vocabulary, "steps": copying.STEPS, **new}
+            sent = len(race.steps)
 
     return [
         Question("own_text", own_text, public=False),
         Question("asked_less", asked_less, public=False),
         Question("copier", copier, public=False, limit=4),
     ]
-
-
-def run_of(service: Service, decoder: Decoder, ids: list[int]) -> Run:
-    """One run of the text with all its logits, kept for the questions of this page."""
-    return service.compute(("run", decoder.name, tuple(ids)), lambda: decoder.run(ids), lambda r: r.logits.nbytes)
 
 
 def pupil_for(service: Service, decoder: Decoder, text: str, ids: list[int]) -> tuple[Decoder, list[int]]:
@@ -143,11 +134,11 @@ def pupil_for(service: Service, decoder: Decoder, text: str, ids: list[int]) -> 
     return nano, nano.tokenizer.encode(text)[: nano.shape.context]
 
 
-def strip(decoder: Decoder, run: Run, scored: teacher_forcing.Scored) -> dict[str, Any]:
+def strip(decoder: Decoder, ids: list[int], scored: teacher_forcing.Scored) -> dict[str, Any]:
     """One column a question."""
     every = scored.predictions
     return {
-        "tokens": shown(decoder, run.ids),
+        "tokens": shown(decoder, ids),
         "nats": rounded([x.nats for x in every]),
         "rank": [x.rank for x in every],
         "best": shown(decoder, [x.guesses[0].id for x in every]),

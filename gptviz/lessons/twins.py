@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gptviz.lab.teaching import grammar, twins
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 KEY = "twins"
 PROMPTED = False
@@ -43,13 +44,13 @@ def questions(service: Service) -> list[Question]:
         `steps` 0 means the lesson's own. `model` is checked and otherwise unused: the twins are models of their own.
         """
         service.decoder(model)
-        run = twins.train(steps, seed, variant, data)
-        for value in paced(service.stream(run)):
-            yield {key: x for key, x in value.items() if key != "since"}
+        run = training(service, steps=steps, seed=seed, variant=variant, data=data)
+        yield from map(as_json, run)
 
     def twins_recorded(variant: str = "open", data: str = "sentences") -> dict[str, Any]:
         """The recorded run, what both wrote on the way, the grammar, and how every recorded run ended."""
-        found = run_of(twins.recorded(_recording(), variant, data))
+        run = twins.recorded(_recording(), variant, data)
+        found = run_of(run, {name: run[name]["sketches"] for name in ("causal", "twin")})
         kept = _recording()
         made = {"date": kept["recorded"], "torch": kept["versions"]["torch"], "command": kept["command"]}
         counts = {"n": grammar.LENGTH, "free": sum(choices > 1 for choices in grammar.CHOICES)}
@@ -57,9 +58,12 @@ def questions(service: Service) -> list[Question]:
 
     def twins_live(seed: int = 0, variant: str = "open", data: str = "sentences") -> Iterator[dict[str, Any]]:
         """A run as it goes: the losses since the value before, what both write at the pauses, at last the whole."""
-        run = twins.train(0, seed, variant, data, pauses=twins.PAUSES)
-        for value in paced(service.stream(run)):
-            yield run_of(value) if value["done"] else step_of(value)
+        told = Told()
+        for state in training(service, seed=seed, variant=variant, data=data, pauses=twins.PAUSES):
+            if state.done:
+                yield run_of(as_json(state), as_json(state.sketches))
+            else:
+                yield told.since(state)
 
     return [
         Question("twins", train_twins, limit=AT_ONCE),
@@ -68,37 +72,39 @@ def questions(service: Service) -> list[Question]:
     ]
 
 
-def paced(run: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A few values a second, those with writing in them and the last; `since` has the losses since the one before."""
-    since: dict[str, list[float]] = {"causal": [], "twin": []}
-    due = 0.0
-    for value in run:
-        if not value["done"]:
-            for name, losses in since.items():
-                losses += [value[name]["loss"]] if "loss" in value[name] else []
-        if value["done"] or "text" in value["causal"] or time.monotonic() >= due:
-            yield {**value, "since": since}
-            since = {"causal": [], "twin": []}
-            due = time.monotonic() + EVERY
+def training(service: Service, **asked: Any) -> Iterator[twins.Training]:
+    """A run under the service's limits: its states a few times a second, and the last one."""
+    return service.train(twins.train(**asked, pause=service.worker.breathe), every=EVERY)
 
 
-def step_of(value: dict[str, Any]) -> dict[str, Any]:
-    """A value in the middle of a live run, as the page draws it."""
-    out = {key: value[key] for key in ("done", "step", "steps", "seconds")}
-    for name in ("causal", "twin"):
-        wrote = {"step": value["step"], **value[name]} if "text" in value[name] else None
-        out[name] = {"losses": value["since"][name], "wrote": sentences(wrote, value["data"])}
-    return out
+@dataclass
+class Told:
+    """What the page has been told of a live run: how many losses, and how many sketches."""
+
+    losses: int = 0
+    sketches: int = 0
+
+    def since(self, state: twins.Training) -> dict[str, Any]:
+        """The losses since the state before, and what was written meanwhile, as the page draws them."""
+        out: dict[str, Any] = {key: getattr(state, key) for key in ("done", "step", "steps", "seconds")}
+        for name in ("causal", "twin"):
+            wrote = state.sketches[name][self.sketches :]
+            out[name] = {
+                "losses": state.curves[name][self.losses :],
+                "wrote": [sentences(as_json(each), state.data) for each in wrote],
+            }
+        self.losses, self.sketches = len(state.curves["twin"]), len(state.sketches["twin"])
+        return out
 
 
-def run_of(run: dict[str, Any]) -> dict[str, Any]:
-    """A whole run, recorded or just made, as the page draws it."""
+def run_of(run: dict[str, Any], sketches: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """A whole run, recorded or just made, and what both wrote on the way, as the page draws it."""
     keys = ("floor", "steps", "seed", "variant", "data", "seconds")
     out: dict[str, Any] = {"done": True, **{key: run[key] for key in keys}}
     for name in ("causal", "twin"):
         twin = run[name]
         end = {key: twin[key] for key in ("loss", "writing_loss", "valid", "written", "text")}
-        wrote = [*twin.get("sketches", []), {"step": run["steps"], **end}]
+        wrote = [*sketches[name], {"step": run["steps"], **end}]
         out[name] = {
             "loss": twin["loss"],
             "writing_loss": twin["writing_loss"],

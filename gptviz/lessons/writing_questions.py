@@ -12,6 +12,7 @@ from gptviz.lab.writing.sampling import Settings
 from gptviz.lab.writing.writer import BeamSearch, Writing, loops
 from gptviz.lessons.questions import Question, integer
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 STRATEGIES = ("greedy", "sample", "beam")
 MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many as the context holds
@@ -32,8 +33,7 @@ def public(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         settings = Settings(temperature, top_k, top_p)
         count = integer("count", count)
-        key = ("last", decoder.name, tuple(ids))
-        logits = service.compute(key, lambda: decoder.run(ids, last_only=True).logits[-1], lambda x: x.nbytes)
+        logits = service.run(decoder, ids).logits[-1]  # [V]
         return distribution(decoder, sampling.stages(logits, settings), count)
 
     def generate(
@@ -70,7 +70,7 @@ def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[
     tokens = decoder.tokenizer
     bars = [
         {
-            **tokens.token(bar.id).as_json(),
+            **as_json(tokens.token(bar.id)),
             "p_raw": bar.p_raw,
             "p_temperature": bar.p_temperature,
             "p_final": bar.p_final,
@@ -112,5 +112,5 @@ def _text(decoder: Decoder, prompt: list[int], ids: list[int], stop: str) -> dic
     """New tokens and the text they add to the prompt's; an end-of-text token is among the tokens, not in the text."""
     said = ids[:-1] if stop == "end_of_text" else ids
     found = [[loop.start, loop.stop, loop.period, loop.times] for loop in loops(ids)]
-    tokens = [token.as_json() for token in decoder.tokenizer.tokens(ids)]
+    tokens = as_json(decoder.tokenizer.tokens(ids))
     return {"text": decoder.tokenizer.decode_after(prompt, said), "tokens": tokens, "stop": stop, "loops": found}

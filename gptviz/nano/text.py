@@ -12,7 +12,9 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-RULES = Path(__file__).resolve().parents[2] / "assets" / "nano" / "text.txt"
+from gptviz.places import ASSETS
+
+RULES = ASSETS / "nano" / "text.txt"
 SLOT = re.compile(r"\{(\w+)(?::(\w))?\}")  # {kind} or {kind:letter}
 CHOICE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")  # [this|that|]
 PRONOUNS = {"he": ("he", "she"), "his": ("his", "her"), "him": ("him", "her")}

@@ -1,5 +1,7 @@
-"""Between the lessons and the decoder: the loaded models, one worker, a bounded cache of runs, limits."""
+"""Between the lessons and the decoder: the loaded models, one worker, one cache of runs, limits."""
 
-from gptviz.service.service import Service, Settings
+from gptviz.service.loading import Options
+from gptviz.service.runs import Keep
+from gptviz.service.service import Service
 
-__all__ = ["Service", "Settings"]
+__all__ = ["Keep", "Options", "Service"]

@@ -2,142 +2,84 @@
 
 from __future__ import annotations
 
-import logging
-import sys
+import inspect
 import threading
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, TypeVar
 
-import torch
-from torch import Tensor
-
 from gptviz.decoder.attention import CAUSAL, MaskRule
-from gptviz.decoder.decoder import Decoder, LayerAttention
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
 from gptviz.decoder.glyphs import shown
 from gptviz.decoder.lost import losses, lost_bytes
-from gptviz.decoder.sources import weights
-from gptviz.decoder.sources.weights import Progress
+from gptviz.decoder.run import LayerAttention, Run, Runs
 from gptviz.lab.looking import heads
-from gptviz.service.worker import Shelf, Worker
+from gptviz.service.cache import Cache, frozen, nbytes
+from gptviz.service.loading import Loader, Options, Status
+from gptviz.service.models import Models, describe
+from gptviz.service.runs import LAST, Ask, Keep, Row, RunCache
+from gptviz.service.wire import as_json
+from gptviz.service.worker import Worker
 
 T = TypeVar("T")
-log = logging.getLogger("gptviz")
 
 MAX_CHARACTERS = 40_000  # refused before tokenizing; far above what any context here can hold
 MAX_PANEL_TOKENS = 2_048  # T x T matrices of every head: above this a laptop's memory is the limit, not the model
-SHELF_BYTES = 512 * 2**20
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the command line decides: which model, where from, on what."""
-
-    model: str = ""
-    offline: bool = False
-    device: str = "auto"
-    dtype: str = "float32"
-
-
-@dataclass
-class Status:
-    """How the loading of the larger model stands, for the header."""
-
-    loading: bool = False
-    sentence: str = ""
-    fraction: float | None = None
-    notes: list[str] = field(default_factory=list)
+CACHE_BYTES = 512 * 2**20
+TRAININGS = 2  # at once: each takes its turns on the one worker
 
 
 class Service:
-    """Models by name, the first one the default; everything a lesson computes goes through here."""
+    """The models, the first one the default; everything a lesson computes goes through here."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings()
+    def __init__(self, options: Options | None = None) -> None:
         self.worker = Worker()
-        self.shelf = Shelf(SHELF_BYTES)
-        self.status = Status()
-        self._decoders: dict[str, Decoder] = {}
-        self._lock = threading.Lock()
+        self._cache = Cache(CACHE_BYTES)
+        self._runs = RunCache(self.worker, self._cache)
+        self._models = Models()
+        self._training = threading.BoundedSemaphore(TRAININGS)
+        self._loader = Loader(options or Options(), self.add)
 
     # Models
 
     def start(self, *, wait: bool = False) -> None:
         """Load the bundled model now and the wanted one in the background (or now, with `wait`)."""
-        self.add(self._load(weights.locate("nano")))
-        self.status = Status(loading=True, sentence="Looking for the model.")
-        thread = threading.Thread(target=self._load_wanted, name="gptviz-load", daemon=True)
-        thread.start()
+        thread = self._loader.start()
         if wait:
             thread.join()
 
+    @property
+    def status(self) -> Status:
+        """How loading stands."""
+        return self._loader.status
+
+    @status.setter
+    def status(self, status: Status) -> None:
+        self._loader.status = status
+
     def add(self, decoder: Decoder, *, first: bool = True) -> None:
-        """Make a decoder available; `first` makes it the default."""
+        """Make a decoder available, under a name of its own; `first` makes it the default."""
         decoder.between_layers = self.worker.breathe
-        with self._lock:
-            others = {name: d for name, d in self._decoders.items() if name != decoder.name}
-            mine = {decoder.name: decoder}
-            self._decoders = {**mine, **others} if first else {**others, **mine}
-
-    def _load(self, located: weights.Located) -> Decoder:
-        return Decoder.load(
-            located.folder,
-            name=located.name,
-            source=located.source,
-            device=self.settings.device,
-            dtype=self.settings.dtype,
-        )
-
-    def _load_wanted(self) -> None:
-        notes: list[str] = []
-        try:
-            located = weights.locate_default(self.settings.model, offline=self.settings.offline, progress=self._report)
-            notes = list(located.notes)
-            if located.name not in self._decoders:
-                self._report(Progress("load", 0, 0, f"Loading {located.name} {located.source}."))
-                self.add(self._load(located))
-            self.status = Status(notes=notes)
-        except UserError as error:
-            self.status = Status(notes=[*notes, str(error)])
-        except Exception as error:  # a thread's error would be lost: the header must say it
-            log.exception("The model could not be loaded.")
-            self.status = Status(notes=[*notes, f"The model could not be loaded ({type(error).__name__})."])
-        for note in self.status.notes:
-            log.warning(note)
-        home = str(Path.home())  # the page may be seen by a class: it need not name this user's folders
-        self.status.notes = [note.replace(home, "~") for note in self.status.notes]
-        log.info("%s is ready.", self.default)
-
-    def _report(self, progress: Progress) -> None:
-        known = progress.total_bytes > 0
-        fraction = progress.done_bytes / progress.total_bytes if known else None
-        self.status = Status(True, progress.sentence, fraction)
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{progress.sentence}", end="", file=sys.stderr, flush=True)
+        self._models.add(decoder, first=first)
 
     @property
     def default(self) -> str:
-        """The name of the default model."""
-        return next(iter(self._decoders), "")
+        """The name of the default model; empty while there is none."""
+        return next((decoder.name for decoder in self._models.all()), "")
 
     @property
     def names(self) -> list[str]:
-        """The models that are ready, the default first."""
-        return list(self._decoders)
+        """The names the models are shown under, the default first."""
+        return [decoder.name for decoder in self._models.all()]
 
     def decoder(self, model: str = "") -> Decoder:
         """The decoder of that name, or the default. UserError when it is not loaded."""
-        name = model or self.default
-        found = self._decoders.get(name)
-        if found is None:
-            raise UserError(f'model is "{brief(name)}"; the models loaded here are {", ".join(self.names)}.')
-        return found
+        return self._models.find(model)
 
     def models(self) -> list[dict[str, Any]]:
         """What /models answers: one row a loaded model, the default first."""
-        return [describe(decoder) for decoder in list(self._decoders.values())]
+        return [describe(decoder) for decoder in self._models.all()]
 
     # Text
 
@@ -163,7 +105,7 @@ class Service:
         tokenizer = decoder.tokenizer
         changed = losses(tokenizer, text)
         return {
-            "tokens": [token.as_json() for token in tokenizer.tokens(ids)],
+            "tokens": as_json(tokenizer.tokens(ids)),
             "count": len(ids),
             "context": decoder.shape.context,
             "groups": [[group.start, group.stop, group.shown] for group in tokenizer.groups(ids)],
@@ -181,16 +123,44 @@ class Service:
 
     # Work
 
-    def compute(self, key: Hashable, work: Callable[[], T], size: Callable[[T], int] = lambda _: 64 * 1024) -> T:
-        """The result of model work, from the shelf or made on the worker; equal requests share one run.
+    def run(self, decoder: Decoder, ids: Sequence[int], rule: MaskRule = CAUSAL, *, keep: Keep = LAST) -> Run:
+        """One forward pass over the ids, from the cache or made on the worker; it may hold more than `keep`."""
+        return self._runs.run(decoder, Ask(tuple(ids), rule), keep=keep)
 
-        The key must name everything the result depends on, the model included; `size` is in bytes.
+    def runs(self, decoder: Decoder) -> Runs:
+        """The same in the shape of `Decoder.run`, for a function of the lab."""
+        return self._runs.of(decoder)
+
+    def together(self, decoder: Decoder, rows: Sequence[Row], *, layers: Iterable[int] = ()) -> None:
+        """Make several runs in one batch, for experiments that need no exact zero (see `RunCache.together`)."""
+        self._runs.together(decoder, rows, layers=layers)
+
+    def once(self, decoder: Decoder, experiment: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """`experiment(decoder, …)` made on the worker, or kept from before under function, model and arguments.
+
+        An experiment with a parameter `runs` is given the cache of runs. It must be a function of a module: what a
+        lambda or an inner function takes from around it would be missing from the key. TypeError for such a one.
         """
-        return self.shelf.get(key, lambda: self.worker.run(work), size)
+        name = getattr(experiment, "__qualname__", "")
+        if not name or "<" in name:
+            raise TypeError(f"{name or experiment} is not a module's function, so nobody can tell what it depends on.")
+        key = ("once", experiment, decoder.identity, frozen(args), frozen(kwargs))
+        runs = {"runs": self.runs(decoder)} if "runs" in inspect.signature(experiment).parameters else {}
 
-    def stream(self, items: Iterator[T]) -> Iterator[T]:
-        """A generator's items, each made on the worker, other requests in between."""
-        return self.worker.each(items)
+        def make() -> T:
+            kept = self._cache.peek(key)
+            return kept[0] if kept is not None else experiment(decoder, *args, **kwargs, **runs)
+
+        return self._cache.get(key, lambda: self.worker.run(make), nbytes, may_wait=not self.worker.is_here)
+
+    def stream(self, items: Iterator[T], *, every: float = 0.0) -> Generator[T]:
+        """A generator's states, each made on the worker, other requests in between (see `Worker.each`)."""
+        return self.worker.each(items, every)
+
+    def train(self, states: Iterator[T], *, every: float = 0.0) -> Generator[T]:
+        """The same for a training; only TRAININGS of them run at once, and a closed one makes room for the next."""
+        with self._training:
+            yield from self.worker.each(states, every)
 
     # Attention
 
@@ -200,50 +170,11 @@ class Service:
             raise UserError(f"text has {len(ids):,} tokens; this picture shows at most {MAX_PANEL_TOKENS:,} at once.")
         if not 1 <= size <= 128:
             raise UserError(f"size is {size}; it must be from 1 to 128 cells.")
-        induction = self.induction(decoder)
-        key = ("panel", decoder.name, tuple(ids), rule, size)
-        return self.compute(
-            key, lambda: heads.panel(decoder, ids, induction, rule=rule, size=size), lambda panel: panel.nbytes
-        )
-
-    def induction(self, decoder: Decoder) -> Tensor:
-        """The induction score of every head [L, h], measured once a model."""
-        return self.compute(("induction", decoder.name), lambda: heads.induction_scores(decoder))
+        return self.once(decoder, heads.panel, ids, rule=rule, size=size)
 
     def layer(self, decoder: Decoder, ids: list[int], layer: int, *, rule: MaskRule = CAUSAL) -> LayerAttention:
-        """One layer's scores and weights [h, T, T], from the panel when it kept them, else from a run of its own."""
-        decoder.check_layer(layer)
-        panel = self.panel(decoder, ids, rule=rule)
-        if layer in panel.layers:
-            return panel.layers[layer]
-        key = ("layer", decoder.name, tuple(ids), rule, layer)
-        return self.compute(
-            key,
-            lambda: decoder.run(ids, rule=rule, capture=[layer], last_only=True).attention[layer],
-            lambda kept: kept.nbytes,
-        )
-
-
-def describe(decoder: Decoder) -> dict[str, Any]:
-    """One row of /models."""
-    shape = decoder.shape
-    return {
-        "name": decoder.name,
-        "ready": True,
-        "parameters": shape.parameters,
-        "layers": shape.layers,
-        "heads": shape.heads,
-        "kv_heads": shape.kv_heads,
-        "width": shape.width,
-        "context": shape.context,
-        "vocabulary": shape.vocabulary,
-        "device": device_name(decoder.device),
-        "dtype": str(decoder.dtype).removeprefix("torch."),
-        "source": decoder.source,
-        "tied": shape.tied,
-    }
-
-
-def device_name(device: torch.device) -> str:
-    """The device as people call it, with the card's own name on CUDA."""
-    return f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else device.type
+        """One layer's scores and weights [h, T, T]. UserError for a layer that the model does not have."""
+        if len(ids) > MAX_PANEL_TOKENS:
+            raise UserError(f"text has {len(ids):,} tokens; this picture shows at most {MAX_PANEL_TOKENS:,} at once.")
+        keep = Keep(attention=frozenset([decoder.check_layer(layer)]))
+        return self.run(decoder, ids, rule, keep=keep).attention[layer]

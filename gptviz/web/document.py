@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import brotli
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -20,6 +21,10 @@ class Document:
         is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].rstrip("/") in _roots(scope)
         if not is_page:
             await self.app(scope, receive, send)
+            return
+        if scope["path"] and scope["path"] == scope.get("root_path"):  # the page's addresses are relative to its slash
+            query = scope["query_string"].decode("latin-1")
+            await RedirectResponse(f"{scope['path']}/{'?' + query if query else ''}", 308)(scope, receive, send)
             return
         packs = "br" in Headers(scope=scope).get("accept-encoding", "")
         start: Message = {}
@@ -40,6 +45,8 @@ class Document:
         headers = MutableHeaders(raw=list(start["headers"]))
         if headers.get("content-type", "").startswith("text/html") and "content-encoding" not in headers:
             body = body.replace(b"<head>", b"<head>" + self.head, 1)
+            # Gradio's only address from the root: it would be lost below a path.
+            body = body.replace(b'href="/manifest.json"', b'href="./manifest.json"')
             headers["Vary"] = "Accept-Encoding"
             if packs:
                 body = brotli.compress(body, quality=5)

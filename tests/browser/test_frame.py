@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -47,7 +48,7 @@ def at(page: Page, key: str, number: int, width: int, height: int) -> None:
 
 
 def stage(page: Page) -> dict[str, float]:
-    box = page.locator(".gv-stage").bounding_box()
+    box: Any = page.locator(".gv-stage").bounding_box()
     assert box is not None
     return {name: round(value, 1) for name, value in box.items()}
 

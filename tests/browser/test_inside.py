@@ -36,7 +36,7 @@ def test_every_layer_says_what_norm_and_head_make_of_its_vector(tab: Page, nano:
     assert run.residual is not None
     shown = tab.locator(".gv-inside-column .gv-word").all_text_contents()
     for layer in range(nano.shape.layers + 1):
-        p = nano.head(run.residual[layer, -1]).softmax(-1)
+        p = nano.head(run.residual[layer, -1]).double().softmax(-1)
         best = nano.tokenizer.token(int(p.argmax())).shown
         word, share = shown[2 * layer], shown[2 * layer + 1]
         assert best.startswith(word.rstrip("…")) or word == "(space)"

@@ -72,12 +72,12 @@ def test_a_closed_mask_leaves_exact_zeros_left_of_the_replaced_token(reach):
 
 
 def test_pressing_one_layer_floods_it_and_all_above_and_a_second_one_goes_with_it(reach):
-    reach.locator('.gv-lay[data-layer="2"] .gv-hit').click()
+    reach.locator('.gv-lay[data-layer="2"] .gv-lock').click()
     painted(reach, "reach 2 none")
     assert reach.evaluate(KINDS, 3) == ["zero", "zero", "zero", "warn", "warn"]
     expect(sentence(reach)).to_contain_text("Only layer 2 is open, and 18 cells left of")
     assert "open=2" in reach.url or reach.wait_for_url(re.compile("open=2")) is None
-    reach.locator('.gv-lay[data-layer="1"] .gv-hit').click()
+    reach.locator('.gv-lay[data-layer="1"] .gv-lock').click()
     painted(reach, "reach 1,2 none")
     assert reach.evaluate(KINDS, 3) == ["zero", "zero", "warn", "warn", "warn"]
 

@@ -18,11 +18,11 @@ Opener = Callable[..., Page]
 
 
 def said(where: Locator) -> str:
-    return where.inner_text().replace("\u00a0", " ")
+    return (where.text_content() or "").replace("\u00a0", " ")
 
 
 def figures(page: Page, kind: str) -> list[str]:
-    return page.locator(f".gv-strip text.gv-trnum.gv-is-{kind}").all_inner_texts()
+    return page.locator(f".gv-strip text.gv-trnum.gv-is-{kind}").all_text_contents()
 
 
 def written(nats: float) -> str:
@@ -56,7 +56,7 @@ def test_the_columns_pair_each_token_with_the_next(page: Page, nano: Decoder) ->
     step(page, 1)
     shown = [token.shown for token in nano.tokenizer.tokens(nano.tokenizer.encode(PROMPT))]
     for kind, tokens in (("read", shown[:-1]), ("asked", shown[1:])):
-        texts = page.locator(f".gv-strip text.gv-tr{kind}").all_inner_texts()
+        texts = page.locator(f".gv-strip text.gv-tr{kind}").all_text_contents()
         cut = [a.removesuffix("…") for a in texts]
         assert len(cut) == len(tokens)
         assert all(full.startswith(part) for part, full in zip(cut, tokens, strict=True))
@@ -118,13 +118,13 @@ def test_an_encoder_is_asked_for_the_selected_tokens_alone(page: Page, nano: Dec
 def test_the_copier_trains_while_one_watches(page: Page) -> None:
     step(page, 7)
     expect(page.locator(".gv-say")).to_contain_text("copied", timeout=90_000)
-    values = [float(x) for x in page.locator(".gv-copysvg text.gv-trvalue").all_inner_texts()]
+    values = [float(x) for x in page.locator(".gv-copysvg text.gv-trvalue").all_text_contents()]
     assert values[0] == pytest.approx(2.77, abs=0.1)
     assert values[1] < 0.1
 
 
 def test_a_long_text_shows_a_window_and_the_whole(open_page: Opener) -> None:
-    page = open_page("training", prompt="The cat sat on the mat. " * 30, step=2)
+    page = open_page("training", prompt="The cat sat on the mat. " * 30, step=2, at=0)
     columns = page.locator(".gv-strip rect.gv-trasked").count()
     assert 8 <= columns < 60
     page.locator(".gv-trsvg").focus()

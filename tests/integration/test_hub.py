@@ -16,7 +16,7 @@ from gptviz.decoder.sources import weights
 from gptviz.decoder.sources.catalogue import MODELS
 from gptviz.decoder.sources.hub import Hub
 from gptviz.decoder.sources.progress import Progress, Unavailable
-from gptviz.decoder.tokens import Tokenizer, byte_letters
+from gptviz.decoder.tokens import Ranks, byte_letters
 from tests.hub_standin import CONFIG, HubStandin, gpt2_files, gpt2_tensors
 
 GPT2 = "openai-community/gpt2"
@@ -26,7 +26,7 @@ WEIGHTS = "model.safetensors"
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
     """The repository's files, with GPT-2's own vocabulary and the merges its ranks imply."""
-    letters, ranks = byte_letters(), Tokenizer.gpt2().pieces.ranks
+    letters, ranks = byte_letters(), Ranks.gpt2().ranks
 
     def word(piece: bytes) -> str:
         return "".join(letters[byte] for byte in piece)

@@ -10,7 +10,8 @@ import torch
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.teaching import copying, teacher_forcing
+from gptviz.lab.surprise import surprisal
+from gptviz.lab.teaching import copying
 from gptviz.lessons import training
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
@@ -45,7 +46,7 @@ def test_one_step_lowers_the_loss_and_leaves_the_model_alone(ask: Any, nano: Dec
     assert (learned["model"], learned["tokens"]) == ("nano", strip["tokens"])
     assert learned["before"] == pytest.approx(strip["nats"], abs=1e-4)
     assert sum(learned["after"]) < sum(learned["before"])
-    again = teacher_forcing.losses(nano.run(ids).logits[:-1], ids[1:])
+    again = surprisal(nano.run(ids).logits[:-1], ids[1:])
     assert again.tolist() == pytest.approx(strip["nats"], abs=1e-5)
     with pytest.raises(UserError, match="at most 1"):
         ask("learned", text=TEXT, rate=2.0)

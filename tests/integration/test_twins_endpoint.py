@@ -11,12 +11,14 @@ from gradio_client.exceptions import AppError
 
 from gptviz.lab.teaching import twins
 from gptviz.lab.teaching.grammar import FLOOR, accepts
+from gptviz.service.wire import as_json
 
 
 def test_it_streams_and_ends_with_what_the_lab_says(client: Client) -> None:
     job = client.submit(steps=40, seed=3, variant="wrong_way", api_name="/twins")
     answer = job.result(timeout=120)
-    *_, expected = twins.train(steps=40, seed=3, variant="wrong_way")
+    *_, end = twins.train(steps=40, seed=3, variant="wrong_way")
+    expected = as_json(end)
     assert answer["floor"] == pytest.approx(FLOOR)
     assert answer["steps"] == 40
     assert answer["seconds"] > 0

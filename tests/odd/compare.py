@@ -66,7 +66,7 @@ class Case:
         not used cuts it.
         """
         prompt = torch.tensor([self.ids])
-        asked = {"max_new_tokens": NEW, "do_sample": False, "return_dict_in_generate": True}
+        asked: dict[str, Any] = {"max_new_tokens": NEW, "do_sample": False, "return_dict_in_generate": True}
         asked["attention_mask"] = torch.ones_like(prompt)
         truth = self.stock.generate(prompt, **asked, use_cache=False).sequences
         cached = [self.stock.generate(prompt, **asked), self.stock.generate(prompt, **asked, cache=DynamicCache())]

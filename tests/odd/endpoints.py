@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
-from unittest.mock import patch
-
-import gradio as gr
 
 from gptviz import shell
-from gptviz.lessons import page
+from gptviz.decoder.errors import UserError
+from gptviz.lessons.questions import Question
 from gptviz.service import Service
+from gptviz.service.wire import as_json
 
 WITHOUT_A_MODEL = {"twins", "prefix_toy", "cache_memory"}  # their numbers depend on no loaded model
 
@@ -21,30 +19,18 @@ class Refused(Exception):
 
 
 def endpoints(service: Service) -> dict[str, Callable[..., Any]]:
-    """What the app registers, by name: called with keywords; a stream gives its last value. Refused for a UserError."""
-    found: dict[str, Callable[..., Any]] = {}
-
-    def register(fn: Callable[..., Any], api_name: str, **_: Any) -> None:
-        found[api_name] = _plain(fn)
-
-    with patch.object(page, "gradio_api", register):
-        page.api(service.models, "models")
-        page.api(shell._tokenize(service), "tokenize")
-        for lesson in shell.PAGES:
-            lesson.endpoints(service)
-    return found
+    """What programs may ask, by name: called with keywords; a stream gives its last value. Refused for a UserError."""
+    return {question.name: _plain(question) for question in shell.build(service).questions if question.public}
 
 
-def _plain(fn: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(question: Question) -> Callable[..., Any]:
     def call(**given: Any) -> Any:
-        bound = inspect.signature(fn).bind(**given)
-        bound.apply_defaults()
         try:
-            answer = fn(*bound.arguments.values())
+            answer = question.ask(given)
             if isinstance(answer, Iterator):
-                *_, answer = answer
-        except gr.Error as error:
-            raise Refused(str(error).strip("'")) from error
-        return answer
+                *_, answer = map(as_json, answer)
+        except UserError as error:
+            raise Refused(str(error)) from error
+        return as_json(answer)
 
     return call

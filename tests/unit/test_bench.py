@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from bench import decode, gpu, measure
+from bench import decode, gpu, measure, tokens
 
 
 @pytest.fixture
@@ -22,6 +22,12 @@ def tiny_shapes(monkeypatch):
 
     for shape in list(decode.SHAPES):
         monkeypatch.setitem(decode.SHAPES, shape, tiny)
+
+
+def test_each_kind_of_text_is_timed():
+    found = tokens.run(quick=True)
+    assert found["seconds"].keys() == tokens.TEXTS.keys()
+    json.dumps(found, allow_nan=False)
 
 
 def test_decoding_is_compared_in_turns_and_with_the_same_tokens(tiny_shapes):

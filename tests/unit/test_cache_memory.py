@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -67,7 +69,8 @@ def test_weights_and_cache_shapes_are_the_librarys(name):
         model(torch.zeros(1, 3, dtype=torch.long), cache=cache, use_cache=True)
     found = memory(name, 3, dtype="float32")
     assert found.weights == 4 * parameters
-    assert found.cache == sum(t.numel() * 4 for layer in cache.layers for t in (layer.keys, layer.values))
+    held: list[Any] = list(cache.layers)
+    assert found.cache == sum(4 * (layer.keys.numel() + layer.values.numel()) for layer in held)
     assert found.source
 
 

@@ -18,8 +18,10 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from gptviz.decoder.cache import GrowingLayer
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Underway
 from gptviz.lab.writing.cache_work import MAX_NEW_TOKENS, Disagreements, Race
 from gptviz.lab.writing.work import Meter, Work, positions
+from gptviz.service.wire import as_json
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 
@@ -53,7 +55,7 @@ class Counted(TorchFunctionMode):
 
 def test_the_course_example_is_390_against_29(tiny_gpt2):
     race = run(tiny_gpt2, IDS[:10], 20)
-    assert race.as_json()["positions"] == {"cached": 29, "uncached": 390}
+    assert as_json(race.bill())["positions"] == {"cached": 29, "uncached": 390}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def smallest() -> Decoder:
 @given(prompt=st.integers(1, 31), new=st.integers(1, 31))
 def test_counts_are_exact_for_every_prompt_and_length(smallest, prompt, new):
     new = min(new, 32 - prompt)
-    assert smallest.written is not None  # made and checked before the count
+    assert smallest.fast is not None  # made and checked before the count
     with Counted(smallest) as counted:
         race = run(smallest, [i % 50 for i in range(prompt)], new)
     slow, fast = sum(counted.seen[0::2]), sum(counted.seen[1::2])  # the lanes take turns
@@ -156,7 +158,7 @@ def test_the_real_model_agrees_over_64_steps(smollm2):
 def test_the_real_model_races(smollm2):
     race = run(smollm2, smollm2.tokenizer.encode("The capital of France is"), 4)
     assert race.max_delta <= 1e-3
-    assert race.as_json()["same_tokens"]
+    assert as_json(race.bill())["same_tokens"]
     assert "Paris" in smollm2.tokenizer.decode([race.steps[0].id])
 
 
@@ -180,10 +182,10 @@ def test_a_difference_is_reported_not_hidden(tiny_gpt2, monkeypatch):
             values[:, :, :-1].mul_(-3.0)
         return keys, values
 
-    assert tiny_gpt2.written is not None
+    assert tiny_gpt2.fast is not None
     monkeypatch.setattr(GrowingLayer, "update", spoil)
     race = run(tiny_gpt2, IDS[:6], 12)
-    answer = race.as_json()
+    answer = as_json(race.bill())
     assert answer["max_logit_delta"] > 1e-1
     assert not answer["same_tokens"]
 
@@ -191,7 +193,7 @@ def test_a_difference_is_reported_not_hidden(tiny_gpt2, monkeypatch):
 def test_bfloat16_shows_its_larger_difference(tiny_gpt2):
     half = Decoder.from_model(copy.deepcopy(tiny_gpt2.model).bfloat16(), tiny_gpt2.tokenizer)
     race = run(half, IDS[:8], 16)
-    answer = race.as_json()
+    answer = as_json(race.bill())
     assert answer["dtype"] == "bfloat16"
     assert answer["cache_bytes"]["measured"] == answer["cache_bytes"]["formula"]
     assert answer["cache_bytes"]["per_token"] * 2 == Meter(tiny_gpt2).token_bytes
@@ -200,11 +202,11 @@ def test_bfloat16_shows_its_larger_difference(tiny_gpt2):
 
 def test_the_race_stops_at_the_end_of_the_context(tiny_gpt2):
     race = run(tiny_gpt2, (IDS * 4)[:60], 50)
-    answer = race.as_json()
+    answer = as_json(race.bill())
     assert (answer["new_tokens"], answer["asked"], answer["stop"]) == (4, 50, "context")
     assert answer["positions"] == {"cached": 63, "uncached": 60 + 61 + 62 + 63}
     exact = run(tiny_gpt2, (IDS * 4)[:60], 4)
-    assert exact.as_json()["stop"] == "length"
+    assert as_json(exact.bill())["stop"] == "length"
     with pytest.raises(UserError, match="fills the context"):
         Race(tiny_gpt2, (IDS * 4)[:64], 1)
 
@@ -215,24 +217,24 @@ def test_stopping_early_leaves_a_partial_answer(tiny_gpt2):
     while len(race.steps) < 3:
         next(running)
     running.close()
-    answer = race.as_json()
+    answer = as_json(race.bill())
     assert (answer["new_tokens"], answer["stop"]) == (3, "")
 
 
 def test_a_long_step_can_be_stopped_in_the_middle(tiny_gpt2, monkeypatch):
     """With no patience at all there is a pause after every block, and the answer stays the same."""
-    whole = run(tiny_gpt2, IDS, 4).as_json()
+    whole = as_json(run(tiny_gpt2, IDS, 4).bill())
     monkeypatch.setattr("gptviz.lab.writing.cache_work.PAUSE_S", 0.0)
     race = Race(tiny_gpt2, IDS, 4)
     between: list[int] = [0]
-    for step in race:
-        if step is None:
+    for state in race:
+        if len(state.steps) == len(between) - 1:
             between[-1] += 1
         else:
             between.append(0)
     layers = tiny_gpt2.shape.layers
     assert between == [2 * layers + 1] * 4 + [0]
-    paused = race.as_json()
+    paused = as_json(race.bill())
     assert paused["tokens"] == whole["tokens"]
     assert paused["max_logit_delta"] == whole["max_logit_delta"]
 
@@ -240,7 +242,7 @@ def test_a_long_step_can_be_stopped_in_the_middle(tiny_gpt2, monkeypatch):
 def test_the_clock_stands_still_between_the_pieces(tiny_gpt2):
     total = 0.0
     for step in tiny_gpt2.stream_in_pieces(IDS, lambda logits: 5, max_new_tokens=2, every=0.0):
-        if step is None:
+        if isinstance(step, Underway):
             time.sleep(0.05)
         else:
             total += step.seconds
@@ -256,7 +258,7 @@ def test_bad_lengths_get_one_sentence(tiny_gpt2, new_tokens):
 def test_the_answer_has_the_documented_fields_and_finite_numbers(decoder):
     import json
 
-    answer = run(decoder, [i % decoder.shape.vocabulary for i in IDS[:5]], 3).as_json()
+    answer = as_json(run(decoder, [i % decoder.shape.vocabulary for i in IDS[:5]], 3).bill())
     json.dumps(answer, allow_nan=False)
     documented = {
         "prompt_tokens", "new_tokens", "positions", "flops", "seconds", "cache_bytes", "same_tokens",
@@ -300,4 +302,4 @@ def test_a_cache_that_is_wrong_is_not_explained_by_rounding(tiny_gpt2, monkeypat
     first = found.steps[0]
     assert found.rounding <= 1e-4
     assert found.gap >= float(whole[5 + first].max() - whole[5 + first][race.steps[first].cached.id]) - 1e-4
-    assert race.as_json()["differ"]["explained"] is False
+    assert as_json(race.bill())["differ"]["explained"] is False

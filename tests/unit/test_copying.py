@@ -20,17 +20,16 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_only_the_copier_gets_below_the_entropy_of_chance(seed):
-    steps = list(copying.race(seed=seed))
+    *_, end = copying.race(seed=seed)
     assert math.exp(copying.FLOOR) == pytest.approx(16)
-    tail = steps[-10:]
-    honest = sum(both.shifted for both in tail) / 10
-    copied = sum(both.unshifted for both in tail) / 10
+    honest = sum(end.shifted[-10:]) / 10
+    copied = sum(end.unshifted[-10:]) / 10
     assert honest == pytest.approx(copying.FLOOR, abs=0.06)  # noise of 10 batches of 512 tokens
     assert copied < 0.05
-    assert steps[0].shifted == pytest.approx(copying.FLOOR, abs=0.15)
-    assert steps[0].unshifted == pytest.approx(copying.FLOOR, abs=0.15)
+    assert end.shifted[0] == pytest.approx(copying.FLOOR, abs=0.15)
+    assert end.unshifted[0] == pytest.approx(copying.FLOOR, abs=0.15)
 
 
 def test_a_seed_gives_one_run_and_leaves_the_random_state_alone():

@@ -16,6 +16,7 @@ from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.masking import evidence, leak, prefix
 from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.writing.cache_rows import moved
+from gptviz.service.wire import as_json
 from tests import tiny
 
 T = 34
@@ -75,10 +76,10 @@ def test_nothing_moves_left_of_an_edit(decoder):
         assert (found.basis.why, found.tolerance) == ("one_row", 0.0)
     new = leak.one_token(decoder, " the")
     for position in (1, 9, 17, 33):
-        found = leak.contamination(decoder, IDS, position, new)
-        assert torch.count_nonzero(found.change[:, :position]) == 0
-        assert torch.count_nonzero(found.logit_change[:position]) == 0
-        assert found.logit_change[position] > 0
+        spread = leak.contamination(decoder, IDS, position, new)
+        assert torch.count_nonzero(spread.change[:, :position]) == 0
+        assert torch.count_nonzero(spread.logit_change[:position]) == 0
+        assert spread.logit_change[position] > 0
 
 
 def test_all_prefixes_and_the_influence_matrix_are_exact(decoder):
@@ -95,17 +96,17 @@ def test_the_rows_a_cache_keeps_are_the_same_bits_too(decoder):
 
 def test_the_answers_say_which_tolerance_was_used_and_why(decoder):
     payloads = [
-        prefix.prefix_payload(decoder, prefix.check(decoder, IDS, 9, method="edit")),
-        leak.mask_payload(decoder, IDS, CAUSAL, 9, " the"),
-        leak.influence_payload(decoder, IDS[:4], CAUSAL, leak.influence_parts(decoder, IDS[:4])),
+        as_json(prefix.report(decoder, prefix.check(decoder, IDS, 9, method="edit"))),
+        as_json(leak.mask_effect(decoder, IDS, CAUSAL, 9, " the")),
+        as_json(leak.influence_of(decoder, IDS[:4], CAUSAL, leak.influence_parts(decoder, IDS[:4]))),
         evidence.evidence(decoder, prefix.check(decoder, IDS, 9, method="edit")),
     ]
     for payload in payloads:
         assert (payload["why"], payload["tolerance"]) == ("one_row", 0.0)
         assert 0 < payload["noise"] < 1e-4
-    short = prefix.prefix_payload(decoder, prefix.check(decoder, IDS, 9))
-    assert short["why"] == "shorter"
-    assert short["tolerance"] > short["max_delta"]
+    short = prefix.report(decoder, prefix.check(decoder, IDS, 9))
+    assert short.why == "shorter"
+    assert short.tolerance > short.max_delta
 
 
 def test_a_model_without_experts_needs_only_equal_shapes(tiny_gpt2):
@@ -173,7 +174,7 @@ def test_experts_that_let_rows_depend_on_each_other_are_not_hidden_by_running_th
     experts = model.model.layers[0].mlp.experts
     plain = type(experts).forward
 
-    class Crowded(type(experts)):
+    class Crowded(type(experts)):  # type: ignore[misc]  # chosen when the test runs
         def forward(self, x, index, weights):
             return plain(self, x + 0.1 * x.mean(0, keepdim=True), index, weights)
 

@@ -21,7 +21,7 @@ def stock(config: Config, dtype: torch.dtype, attention: str = "sdpa") -> GPT2LM
     """The library's model with random weights large enough that a wrong mask or GELU shows."""
     torch.manual_seed(1)
     model = GPT2LMHeadModel(
-        GPT2Config(
+        GPT2Config(  # type: ignore[call-arg]  # its signature leaves out what every configuration takes
             vocab_size=config.vocabulary,
             n_positions=config.context,
             n_embd=config.width,

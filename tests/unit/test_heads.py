@@ -64,8 +64,20 @@ def test_small_pictures_are_the_weights_themselves(tiny_llama):
     for layer in range(4):
         expected = (run.attention[layer].weights.sqrt() * 255).round()
         assert (panel.thumbnails[layer].float() - expected).abs().max() <= 1
-        assert torch.equal(panel.layers[layer].weights, run.attention[layer].weights)
     assert torch.count_nonzero(panel.thumbnails.triu(1)) == 0
+
+
+def test_what_is_watched_in_passing_is_what_a_run_keeps(tiny_llama, monkeypatch):
+    ids, seen = list(range(20)), []
+    for limit in (heads.watch.__globals__["KEEP_BYTES"], 0):
+        monkeypatch.setattr("gptviz.lab.looking.watch.KEEP_BYTES", limit)
+        seen.append([])
+        heads.watch(tiny_llama, ids, lambda *layer: seen[-1].append(layer), rule=MaskRule("none", frozenset({1})))
+    assert [layer for layer, _, _ in seen[0]] == [0, 1, 2, 3]
+    for (a, scores, weights), (b, *others) in zip(*seen, strict=True):
+        assert a == b
+        assert torch.equal(scores, others[0])
+        assert torch.equal(weights, others[1])
 
 
 def test_pooled_cells_keep_the_largest_weight_of_their_block(tiny_gpt2):

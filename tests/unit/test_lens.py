@@ -65,7 +65,6 @@ def test_reading_in_parts_is_reading_at_once(decoder, monkeypatch):
         assert found.surprise.nats == pytest.approx(surprise(run).nats, abs=1e-4)
         assert torch.allclose(found.logits, run.logits[-1], atol=1e-4)
         assert torch.equal(found.run.residual, run.residual)
-    assert found.nbytes < 4 * (run.residual.numel() + 2 * run.logits.shape[1]) + 1
 
 
 def test_one_token_has_no_surprise(decoder):

@@ -173,4 +173,5 @@ def test_a_piece_that_no_table_has_is_shown_raw():
     assert odd.token(399).shown == "⟨unused 399⟩"
     blanks = LAYOUTS["▁, none before (Gemma)"]().to_str()
     ugly = Tokenizer(Fast(tokenizers.Tokenizer.from_str(blanks.replace('"<0x54>"', '"<0xZZ>"')), [2]))
+    assert isinstance(ugly.pieces, Fast)
     assert ugly.token(ugly.pieces.engine.token_to_id("<0xZZ>")).shown == "<0xZZ>"

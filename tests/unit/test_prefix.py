@@ -16,6 +16,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.masking import evidence, leak, prefix
+from gptviz.service.wire import as_json
 from tests import tiny
 
 SENTENCE = "The cat that the dog saw sat on the old red mat"
@@ -277,16 +278,16 @@ def test_a_model_that_overflows_is_not_called_invariant(tiny_gpt2):
 
 def test_payloads_are_finite_json(tiny_llama):
     ids = ids_of(tiny_llama)
-    clean = prefix.prefix_payload(tiny_llama, prefix.check(tiny_llama, ids, 5, method="edit"))
+    clean = as_json(prefix.report(tiny_llama, prefix.check(tiny_llama, ids, 5, method="edit")))
     assert (clean["invariant"], clean["max_delta"], clean["tolerance"], clean["dtype"]) == (True, 0.0, 0.0, "float32")
     assert [p["index"] for p in clean["positions"]] == [0, 1, 2, 3, 4]
-    dirty = prefix.prefix_payload(tiny_llama, prefix.check(tiny_llama, ids, 5, MaskRule("none", frozenset({3}))))
+    dirty = as_json(prefix.report(tiny_llama, prefix.check(tiny_llama, ids, 5, MaskRule("none", frozenset({3})))))
     assert not dirty["invariant"]
     assert all(p["changed"] and p["max_delta"] > dirty["tolerance"] for p in dirty["positions"])
-    every = prefix.all_payload(tiny_llama, prefix.check_all(tiny_llama, ids, MaskRule("wrong_way")))
+    every = as_json(prefix.full_report(tiny_llama, prefix.check_all(tiny_llama, ids, MaskRule("wrong_way"))))
     assert not every["invariant"]
     assert [sum(x is not None for x in row) for row in every["matrix"]] == list(range(1, 12))
-    toy = prefix.toy_payload()
+    toy = as_json(prefix.toys())
     assert toy["masked"]["deltas"] == [0.0, 0.0, 0.0]
     json.dumps([clean, dirty, every, toy], allow_nan=False)
 

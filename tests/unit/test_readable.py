@@ -82,6 +82,7 @@ def test_two_heads_continue_a_repetition_and_the_second_fails_without_the_first(
     run = nano.run(ids, capture=range(4))
     layer, head = found.induction
     assert found.weight == pytest.approx(float(run.attention[layer].weights[head, -1, found.target]), abs=1e-5)
+    assert found.previous is not None
     earlier, one = found.previous
     assert earlier < layer
     assert found.passed == pytest.approx(float(run.attention[earlier].weights[one, found.target, found.copy]), abs=1e-5)

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.lab.surprise import surprisal
 from gptviz.lab.teaching import one_step, own_words, teacher_forcing
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
@@ -56,7 +57,7 @@ def test_guesses_and_ranks_come_from_the_whole_distribution(decoder):
 def test_long_prompts_are_scored_in_pieces_with_the_same_result(tiny_gpt2, monkeypatch):
     run = tiny_gpt2.run(IDS)
     whole = teacher_forcing.score(run)
-    monkeypatch.setattr(teacher_forcing, "ROWS", 7)
+    monkeypatch.setattr("gptviz.lab.surprise.ROWS", 7)
     assert teacher_forcing.score(run) == whole
 
 
@@ -142,9 +143,7 @@ def test_one_step_moves_every_weight_against_its_slope(decoder):
     optimiser.step()
     with torch.no_grad():
         after = F.cross_entropy(pupil(row).logits[0, :-1], row[0, 1:], reduction="none")
-    assert found.before == pytest.approx(
-        teacher_forcing.losses(decoder.run(IDS).logits[:-1], IDS[1:]).tolist(), abs=1e-4
-    )
+    assert found.before == pytest.approx(surprisal(decoder.run(IDS).logits[:-1], IDS[1:]).tolist(), abs=1e-4)
     assert found.after == pytest.approx(after.tolist(), abs=1e-3)
     assert sum(found.after) < sum(found.before)
 

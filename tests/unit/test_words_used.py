@@ -24,8 +24,9 @@ SAYS = re.compile(
     r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.\.\.phrase|\.say)\(\s*(?:[^"'`(),]+\?\s*)?["'`]([^"'`$]+)["'`]"""
 )
 SAYS_SOME = re.compile(
-    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|\.say)\(\s*(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)"""
+    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|\.say)\(\s*(?![^(),\n]+\?)(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)"""
 )
+QUOTED = re.compile(r"""["'`]([a-z_]+\.[a-z0-9_.]+)["'`]""")
 DATA_WORDS = re.compile(r"""data-words["']?\s*[=:,]\s*["']([^"']+)["']|dataset\.words\s*=\s*["']([^"']+)["']""")
 IN_PYTHON = re.compile(r"""\.text\(\s*["']([a-z0-9_]+(?:\.[a-z0-9_]+)+)["']""")
 RAISES = re.compile(r"""UserError\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
@@ -69,6 +70,8 @@ def used(root: Path) -> tuple[dict[str, str], dict[str, str], list[str]]:
 def faults(root: Path, known: set[str], waiting: set[str]) -> list[str]:
     """One line for each key without a text, each text without a use, and each file that hides its keys."""
     keys, patterns, silent = used(root)
+    whole = "\n".join(without_comments(file.read_text(encoding="utf-8"), ".js") for file in scripts(root))
+    keys |= dict.fromkeys(set(QUOTED.findall(whole)) & known, "")  # chosen in one place, said in another
     found = [f"{file}: no text for {key}" for key, file in sorted(keys.items()) if key not in known]
     found += [f"{file}: puts keys together and does not say which" for file in silent]
     for pattern, file in sorted(patterns.items()):

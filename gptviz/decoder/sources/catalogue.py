@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gptviz.decoder.errors import UserError
+from gptviz.places import ASSETS
 
-ASSETS = Path(__file__).resolve().parents[3] / "assets"
 # One or two parts of letters, digits, "-", "_" and "."; the Hub allows no part to start or end with "-" or ".".
 _HUB_ID = re.compile(r"(?:[A-Za-z0-9_][\w.-]*/)?[A-Za-z0-9_][\w.-]*", re.ASCII)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.run import Runs
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,16 @@ def edits_of(
     )
 
 
-def ablate(decoder: Decoder, ids: list[int], edits: Edits) -> Ablation:
+def ablate(decoder: Decoder, ids: list[int], edits: Edits, *, runs: Runs | None = None) -> Ablation:
     """The next token with and without the edits; with nothing edited both are bit-equal."""
-    before = outcome(decoder, ids)
-    after = outcome(decoder, ids, edits)
+    before = outcome(decoder, ids, runs=runs)
+    after = outcome(decoder, ids, edits, runs=runs)
     return Ablation(before, after, divergence(before, after))
 
 
-def outcome(decoder: Decoder, ids: list[int], edits: Edits | None = None) -> Tensor:
+def outcome(decoder: Decoder, ids: list[int], edits: Edits | None = None, *, runs: Runs | None = None) -> Tensor:
     """The probabilities [V] of the next token, float64."""
-    return decoder.run(ids, last_only=True, edits=edits).logits[-1].double().softmax(-1)
+    return (runs or decoder.run)(ids, last_only=True, edits=edits).logits[-1].double().softmax(-1)
 
 
 def divergence(before: Tensor, after: Tensor) -> float:

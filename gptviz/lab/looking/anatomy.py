@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,9 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.probe import find_layers
+from gptviz.decoder.run import Run, Runs
 
 
 @dataclass(frozen=True)
@@ -67,18 +69,18 @@ class Positions:
     kind: str  # learned, rotary or none
     rows: int
     width: int
-    norms: list[float]
+    norms: Tensor
     past_the_end: str  # what asking for row C answers
-    wavelengths: list[float]
+    wavelengths: Tensor
 
 
 @dataclass(frozen=True)
 class Stream:
     """Lengths of the residual vectors: [L+1][T] between the blocks, [L][T] of what each block adds, [T] at the end."""
 
-    norms: list[list[float]]
-    added: list[list[float]]
-    final: list[float]  # after the final norm
+    norms: Tensor
+    added: Tensor
+    final: Tensor  # after the final norm
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,11 @@ def dissect(model: PreTrainedModel) -> Anatomy:
     return Anatomy(rows, total, tied, total + saves, saves, head.weight.numel())
 
 
+def anatomy_of(decoder: Decoder) -> Anatomy:
+    """The same for a decoder."""
+    return dissect(decoder.model)
+
+
 def _role(name: str, module: nn.Module, layer: int | None) -> str:
     path, kind = name.lower(), type(module).__name__.lower()
     inside = path if layer is not None else ""
@@ -174,14 +181,19 @@ def positions(model: PreTrainedModel) -> Positions:
     found = next((row for row in dissect(model).rows if row.role == "positions"), None)
     if found is not None:
         table = model.get_parameter(f"{found.name}.weight").detach().float().cpu()  # [C, d]
-        norms = table.norm(dim=-1).tolist()
-        return Positions("learned", table.shape[0], table.shape[1], norms, past_the_end(table), [])
+        norms = table.norm(dim=-1)  # [C]
+        return Positions("learned", table.shape[0], table.shape[1], norms, past_the_end(table), torch.empty(0))
     for module in model.modules():
         frequency = getattr(module, "inv_freq", None)
         if isinstance(frequency, Tensor):
-            turns = (2 * math.pi / frequency.float().cpu()).tolist()  # [d_k/2] tokens for one full turn
-            return Positions("rotary", 0, 0, [], "", turns)
-    return Positions("none", 0, 0, [], "", [])
+            turns = 2 * math.pi / frequency.float().cpu()  # [d_k/2] tokens for one full turn
+            return Positions("rotary", 0, 0, torch.empty(0), "", turns)
+    return Positions("none", 0, 0, torch.empty(0), "", torch.empty(0))
+
+
+def positions_of(decoder: Decoder) -> Positions:
+    """The same for a decoder."""
+    return positions(decoder.model)
 
 
 def past_the_end(table: Tensor) -> str:
@@ -215,7 +227,12 @@ def stream(decoder: Decoder, run: Run) -> Stream:
         raise UserError("This run kept no residual stream; run the text again with the stream kept.")
     x = run.residual  # [L+1, T, d]
     last = decoder.norm(x[-1].to(decoder.device, decoder.dtype)).float().cpu()  # [T, d]
-    return Stream(x.norm(dim=-1).tolist(), x.diff(dim=0).norm(dim=-1).tolist(), last.norm(dim=-1).tolist())
+    return Stream(x.norm(dim=-1), x.diff(dim=0).norm(dim=-1), last.norm(dim=-1))
+
+
+def stream_of(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> Stream:
+    """The same for a text."""
+    return stream(decoder, (runs or decoder.run)(ids, residual=True, last_only=True))
 
 
 @torch.inference_mode()

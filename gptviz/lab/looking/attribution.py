@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Run, Runs
 from gptviz.lab.looking.values import splittable, through
+from gptviz.lab.looking.watch import watch
 
 MOST = 1_024  # tokens: keys and values of all layers are held at once
 NOISE = 1e-4  # of W_O's output: less than this beside the heads is rounding, and not a bias
@@ -46,7 +48,9 @@ class Attribution:
 
 
 @torch.inference_mode()
-def attribution(decoder: Decoder, ids: list[int], target: int | None = None, against: int | None = None) -> Attribution:
+def attribution(
+    decoder: Decoder, ids: list[int], target: int | None = None, against: int | None = None, *, runs: Runs | None = None
+) -> Attribution:
     """All parts of the last position's logit; target None is the likeliest token.
 
     UserError for a family whose parts are not simply added, or a text longer than MOST.
@@ -59,7 +63,7 @@ def attribution(decoder: Decoder, ids: list[int], target: int | None = None, aga
         last[layer] = weights[:, -1].cpu()  # [h, T]
 
     layers = range(decoder.shape.layers)
-    run = decoder.run(ids, observe=look, inputs=layers, residual=True, last_only=True)
+    run = watch(decoder, ids, look, inputs=layers, residual=True, runs=runs)
     logits = run.logits[-1]  # [V]
     target = int(logits.argmax()) if target is None else target
     direction = _direction(decoder, target, against)  # [d]

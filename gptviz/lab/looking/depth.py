@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Run
 
 ROWS = 128  # vectors [d] turned into logits [V] at once
 

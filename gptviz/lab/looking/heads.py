@@ -10,12 +10,13 @@ from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
-from gptviz.decoder.decoder import Decoder, LayerAttention
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.masks import Reach, reach_shown
 from gptviz.decoder.pieces import distinct, opening
+from gptviz.decoder.run import LayerAttention, Runs
 from gptviz.lab.looking import readable
+from gptviz.lab.looking.watch import watch
 
-KEEP_BYTES = 96 * 2**20  # below this, every layer's scores and weights stay at hand for the detail view
 # Unrelated words in no order, said twice: what follows the earlier copy is the only clue to what comes next.
 PROBE = "horse letter green two bread moon chair queen road summer fish door apple river blue happy box milk tree boy"
 NEAR = 4  # a local head reads the token itself and the three before it
@@ -50,6 +51,11 @@ class HeadStat:
     parked: float = 0.0
 
     @property
+    def resting(self) -> float:
+        """`rests`, by the name of its kind."""
+        return self.rests
+
+    @property
     def measure(self) -> float:
         """The measure that the head's kind is known by; how far it singles out a word where it has no kind."""
         return {
@@ -57,59 +63,45 @@ class HeadStat:
             "resting": self.rests, "broad": self.evenness, "local": self.near,
         }.get(self.kind, self.singled)  # fmt: skip
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "layer": self.layer,
-            "head": self.head,
-            "kind": self.kind,
-            "entropy": round(self.entropy, 4),
-            "first_token": round(self.first_token, 4),
-            "previous_token": round(self.previous_token, 4),
-            "induction": round(self.induction, 4),
-            "resting": round(self.rests, 4),
-            "rests_on": self.rests_on,
-        }
 
-
-@dataclass
+@dataclass(frozen=True)
 class Panel:
-    """Every head of one run: thumbnails uint8 [L, h, S, S] (255 * sqrt(weight)), kinds, and the layers if small."""
+    """Every head of one run: thumbnails uint8 [L, h, S, S] (255 * sqrt(weight)), and the kinds."""
 
     thumbnails: Tensor
     stats: list[HeadStat]
     pooled: bool  # True when a cell stands for a block of weights (its largest)
-    layers: dict[int, LayerAttention]
     reach: dict[int, Reach]  # what narrows each layer, as far as this text shows it
 
-    @property
-    def nbytes(self) -> int:
-        return self.thumbnails.nbytes + sum(kept.nbytes for kept in self.layers.values())
 
+def panel(
+    decoder: Decoder,
+    ids: list[int],
+    induction: Tensor | None = None,
+    *,
+    rule: MaskRule = CAUSAL,
+    size: int = 32,
+    runs: Runs | None = None,
+) -> Panel:
+    """All heads in one forward pass; `induction` [L, h] is that of `induction_scores`, measured where it is missing.
 
-def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule = CAUSAL, size: int = 32) -> Panel:
-    """All heads in one forward pass; `induction` [L, h] comes from `induction_scores`.
-
-    At most two layers' matrices are in memory at once when the text is long; pooled cells keep the largest weight
-    of their block, because an average would hide a thin diagonal.
+    Pooled cells keep the largest weight of their block, because an average would hide a thin diagonal.
     """
+    induction = induction_scores(decoder, runs=runs) if induction is None else induction
     T, shape = len(ids), decoder.shape
-    words = readable.content(ids, [token.shown for token in decoder.tokenizer.tokens(ids)])  # [T]
+    words = readable.words_of(decoder, ids)  # [T]
     readings: dict[int, readable.Reading] = {}
     side = min(size, T)
     thumbnails = torch.zeros(shape.layers, shape.heads, side, side, dtype=torch.uint8)
     rows: dict[int, Tensor] = {}
-    kept: dict[int, tuple[Tensor, Tensor]] = {}
-    keep = 2 * 4 * shape.layers * shape.heads * T * T <= KEEP_BYTES
 
-    def look(layer: int, scores: Tensor, weights: Tensor) -> None:  # [h, T, T] each
+    def look(layer: int, _: Tensor, weights: Tensor) -> None:  # [h, T, T]
         pooled = weights if side == T else adaptive_max_pool2d(weights, side)  # [h, S, S]
         thumbnails[layer] = (pooled.sqrt() * 255).round().to(torch.uint8).cpu()
         rows[layer] = row_measures(weights).cpu()  # [4, h, R]
         readings[layer] = readable.reading(weights, words)
-        if keep:
-            kept[layer] = scores.cpu(), weights.cpu()
 
-    seen = decoder.run(ids, rule=rule, observe=look, last_only=True).seen
+    seen = watch(decoder, ids, look, rule=rule, runs=runs).seen
     measures = {layer: averages(found, seen[layer]) for layer, found in rows.items()}  # [5, h] each
     stats = [
         _stat(
@@ -118,8 +110,7 @@ def panel(decoder: Decoder, ids: list[int], induction: Tensor, *, rule: MaskRule
         for layer in range(shape.layers)
         for head in range(shape.heads)
     ]
-    layers = {layer: LayerAttention(*found, seen[layer]) for layer, found in kept.items()}
-    return Panel(thumbnails, stats, side < T, layers, {layer: reach_shown(mask) for layer, mask in seen.items()})
+    return Panel(thumbnails, stats, side < T, {layer: reach_shown(mask) for layer, mask in seen.items()})
 
 
 def measure(weights: Tensor, seen: Tensor | None = None) -> Tensor:
@@ -166,7 +157,7 @@ def _mean_over(values: Tensor, rows: Tensor) -> Tensor:
     return (values * rows).sum(-1) / rows.sum().clamp(min=1)
 
 
-def induction_scores(decoder: Decoder) -> Tensor:
+def induction_scores(decoder: Decoder, *, runs: Runs | None = None) -> Tensor:
     """How much each head reads the token after the earlier copy of its own token: [L, h], 0 to 1.
 
     Measured on unrelated words said twice, as is usual (Olsson et al., 2022, "In-context learning and induction
@@ -182,7 +173,7 @@ def induction_scores(decoder: Decoder) -> Tensor:
     def look(layer: int, _: Tensor, weights: Tensor) -> None:
         scores[layer] = weights[:, rows, rows - length + 1].mean(-1).cpu()  # [h]
 
-    decoder.run(ids, observe=look, last_only=True)
+    watch(decoder, ids, look, runs=runs)
     return scores
 
 

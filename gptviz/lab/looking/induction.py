@@ -9,7 +9,9 @@ from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
+from gptviz.decoder.run import Runs
 from gptviz.lab.looking.readable import column_habits
+from gptviz.lab.looking.watch import watch
 
 MOST_TRIED = 5  # previous-token heads that are switched off one by one
 FIXED = 0.4  # a head that gives so much to the token just before, in the row that matters, may have passed it on
@@ -35,7 +37,7 @@ class Pair:
     tried: list[tuple[int, int]]
 
 
-def pair(decoder: Decoder, ids: list[int]) -> Pair | None:
+def pair(decoder: Decoder, ids: list[int], *, runs: Runs | None = None) -> Pair | None:
     """The two heads of this text. None where the last token stood nowhere before, or nothing followed it."""
     T = len(ids)
     copies = [t for t in range(T - 2) if ids[t] == ids[-1]]
@@ -43,7 +45,7 @@ def pair(decoder: Decoder, ids: list[int]) -> Pair | None:
         return None
     copy = copies[-1]
     target = copy + 1
-    run_weights, usual = _rows(decoder, ids, None, (T - 1, target))  # [L, h, 2, T], [L, h, T-1]
+    run_weights, usual = _rows(decoder, ids, None, (T - 1, target), runs=runs)  # [L, h, 2, T], [L, h, T-1]
     last = run_weights[:, :, 0, target]  # [L, h]
     heads = decoder.shape.heads
     layer, head = divmod(int((last - usual[:, :, target]).argmax()), heads)
@@ -54,7 +56,7 @@ def pair(decoder: Decoder, ids: list[int]) -> Pair | None:
 
     def left(off: list[tuple[int, int]]) -> float:
         edits = Edits(frozenset(off))
-        return float(_rows(decoder, ids, edits, (T - 1,), layer)[0][layer, head, 0, target])
+        return float(_rows(decoder, ids, edits, (T - 1,), layer, runs=runs)[0][layer, head, 0, target])
 
     each = [left([one]) for one in tried]
     if not tried:
@@ -67,7 +69,13 @@ def pair(decoder: Decoder, ids: list[int]) -> Pair | None:
 
 
 def _rows(
-    decoder: Decoder, ids: list[int], edits: Edits | None, rows: tuple[int, ...], only: int | None = None
+    decoder: Decoder,
+    ids: list[int],
+    edits: Edits | None,
+    rows: tuple[int, ...],
+    only: int | None = None,
+    *,
+    runs: Runs | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Some rows of every head's weights [L, h, rows, T], and what rows before the last give [L, h, T-1]."""
     usual = torch.zeros(decoder.shape.layers, decoder.shape.heads, len(ids) - 1)
@@ -78,5 +86,5 @@ def _rows(
             kept[layer] = weights[:, list(rows)].cpu()
             usual[layer] = column_habits(weights).cpu()
 
-    decoder.run(ids, observe=look, last_only=True, edits=edits)
+    watch(decoder, ids, look, edits=edits, runs=runs)
     return kept, usual

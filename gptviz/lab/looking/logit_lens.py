@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Run, Runs
+from gptviz.lab import surprise as losses
 from gptviz.lab.writing.sampling import entropy
 
 ROWS = 256  # logits rows in memory at once
@@ -44,12 +45,6 @@ class Read:
     run: Run
     logits: Tensor
     surprise: Surprise
-
-    @property
-    def nbytes(self) -> int:
-        """What keeping it costs."""
-        stream = 0 if self.run.residual is None else self.run.residual.nbytes
-        return stream + self.run.logits.nbytes + self.logits.nbytes
 
 
 def logit_lens(decoder: Decoder, run: Run, position: int, *, count: int = 5) -> list[Reading]:
@@ -86,38 +81,37 @@ def surprise(run: Run) -> Surprise:
     return _surprise(run.ids, (run.logits[start : start + ROWS] for start in range(0, len(run.ids) - 1, ROWS)))
 
 
-def read(decoder: Decoder, ids: Sequence[int]) -> Read:
-    """One pass over a text: the last logits, every token's surprise, and the stream for the logit lens.
+def surprise_of(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> Surprise:
+    """The same for a text of any length.
 
     The logits of a long text are made a few rows at a time: [T, V] in one piece would be gigabytes.
     """
+    runs = runs or decoder.run
     if len(ids) <= ROWS:
-        return _whole(decoder, ids)
-    run = decoder.run(ids, residual=True, last_only=True)
+        return surprise(runs(ids))
+    run = runs(ids, residual=True, last_only=True)
     assert run.residual is not None
     last = run.residual[-1]  # [T, d]
     try:
         parts = (decoder.head(last[start : start + ROWS]) for start in range(0, len(ids) - 1, ROWS))
-        return Read(run, run.logits[-1], _surprise(run.ids, parts))
+        return _surprise(run.ids, parts)
     except UserError:  # a model that does more to its logits than norm and head
-        return _whole(decoder, ids)
+        return surprise(runs(ids))
 
 
-def _whole(decoder: Decoder, ids: Sequence[int]) -> Read:
-    run = decoder.run(ids, residual=True)
-    found = surprise(run)
-    run.logits = run.logits[-1:].clone()  # the other rows have served
-    return Read(run, run.logits[-1], found)
+def read(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> Read:
+    """One pass over a text: the last logits, every token's surprise, and the stream for the logit lens."""
+    run = (runs or decoder.run)(ids, residual=True, last_only=len(ids) > ROWS)
+    return Read(run, run.logits[-1], surprise_of(decoder, ids, runs=runs))
 
 
 def _surprise(ids: Sequence[int], parts: Iterable[Tensor]) -> Surprise:
     """`parts` are the logits of the text in order, some rows [n, V] at a time."""
     nats: list[float] = []
     for part in parts:
-        targets = torch.tensor(ids[len(nats) + 1 : len(nats) + 1 + len(part)])  # [n]; none follows the last token
-        rows = part[: len(targets)].double()  # [n, V]
-        nats += (rows.logsumexp(-1) - rows.gather(1, targets[:, None])[:, 0]).tolist()
+        targets = ids[len(nats) + 1 : len(nats) + 1 + len(part)]  # [n]; none follows the last token
+        nats += losses.surprisal(part[: len(targets)], targets).tolist()
     if not nats:
         return Surprise([], None, None)
     loss = math.fsum(nats) / len(nats)
-    return Surprise(nats, loss, math.exp(min(loss, 700.0)))
+    return Surprise(nats, loss, losses.perplexity(loss))

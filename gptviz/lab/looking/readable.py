@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.tokens import Tokenizer
+
 SHORT = 5  # tokens; in a text so short even the token just before is something to look back at
 REST_ROWS = 3  # a column is a resting place only if at least so many rows, and a third of all, may rest on it
 
@@ -104,6 +107,14 @@ def habits(weights: Tensor) -> Tensor:
         if T - 1 - distance > 1:
             skewed[:, key] = earlier.diagonal(-distance, 1, 2)[:, 1:].mean(-1)  # row `distance` only sees the first
     return torch.maximum(column, skewed)
+
+
+def words_of(decoder: Decoder, ids: list[int]) -> Tensor:
+    """`content` of a decoder's own ids: bool [T]; all of them for a model that came without a tokenizer."""
+    tokenizer: Tokenizer | None = decoder.tokenizer
+    if tokenizer is None:
+        return torch.ones(len(ids), dtype=torch.bool)
+    return content(ids, [token.shown for token in tokenizer.tokens(ids)])
 
 
 def column_habits(weights: Tensor) -> Tensor:

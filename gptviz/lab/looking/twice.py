@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from gptviz.decoder import gpt
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Runs
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def fits(decoder: Decoder) -> bool:
 
 
 @torch.inference_mode()
-def equality(decoder: Decoder, ids: Sequence[int]) -> Equality:
+def equality(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> Equality:
     """Give both implementations the loaded model's weights and compare all logits. UserError for another shape."""
     if not fits(decoder):
         raise UserError(f"{decoder.name} is no GPT-2, and the two implementations hold GPT-2 checkpoints only.")
@@ -50,7 +51,7 @@ def equality(decoder: Decoder, ids: Sequence[int]) -> Equality:
     logits = {
         "short": short(batch)[0].float().cpu(),
         "long": long(batch)[0].float().cpu(),
-        "library": decoder.run(ids).logits,
+        "library": (runs or decoder.run)(ids).logits,
     }  # each [T, V]
     choices = [some.argmax(-1) for some in logits.values()]
     return Equality(

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Runs
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Carried:
 
 
 @torch.inference_mode()
-def carried(decoder: Decoder, ids: list[int], layer: int, head: int, position: int) -> Carried:
+def carried(
+    decoder: Decoder, ids: list[int], layer: int, head: int, position: int, *, runs: Runs | None = None
+) -> Carried:
     """One head's row carried on. UserError for a head or position that is not there, or a family that has no W_O."""
     decoder.check_layer(layer)
     decoder.check_head(head)
@@ -45,7 +48,7 @@ def carried(decoder: Decoder, ids: list[int], layer: int, head: int, position: i
         raise UserError(f"position is {position}; the text has {T} tokens, so use 0 to {T - 1}, or -1 for the last.")
     position %= T
     projection = splittable(decoder, layer)
-    run = decoder.run(ids, capture=[layer], inputs=[layer], residual=True, last_only=True)
+    run = (runs or decoder.run)(ids, capture=[layer], inputs=[layer], residual=True, last_only=True)
     assert run.residual is not None
     value = run.inputs[layer].value  # [h_kv, T, d_v]
     value = value[head // (decoder.shape.heads // value.shape[0])]  # [T, d_v]

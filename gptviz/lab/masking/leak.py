@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +18,12 @@ from gptviz.decoder import pieces
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.masks import Reach
+from gptviz.decoder.run import Runs
+from gptviz.decoder.tokens import Token
+from gptviz.lab.looking.watch import watch
 from gptviz.lab.masking.basis import Basis, equal_shapes
+from gptviz.lab.surprise import surprisal
 
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
@@ -83,7 +89,7 @@ class TrueNext:
         """Its numbers by name."""
         return {
             "direction": self.direction,
-            "p": {"causal": numbers(self.causal), "changed": numbers(self.changed)},
+            "p": {"causal": self.causal, "changed": self.changed},
             "rises": self.rises,
             "falls": self.falls,
             "loss": {"causal": self.loss_causal, "changed": self.loss_changed},
@@ -91,7 +97,9 @@ class TrueNext:
         }
 
 
-def true_next(decoder: Decoder, ids: list[int], rule: MaskRule, causal: Tensor | None = None) -> TrueNext:
+def true_next(
+    decoder: Decoder, ids: list[int], rule: MaskRule, causal: Tensor | None = None, *, runs: Runs | None = None
+) -> TrueNext:
     """The probability of each true next token with the mask on and under `rule`.
 
     `causal` are the surprisals [T-1] with the mask on, where they are known. UserError below two tokens.
@@ -99,9 +107,55 @@ def true_next(decoder: Decoder, ids: list[int], rule: MaskRule, causal: Tensor |
     if len(ids) < 2:
         raise UserError(f"The text has {len(ids)} token; at least 2 are needed for one true next token.")
     if causal is None:
-        causal = surprisal(decoder.run(ids).logits, ids)
-    changed = causal if rule.is_causal else surprisal(decoder.run(ids, rule=rule).logits, ids)
+        causal = paid_under(decoder, ids, CAUSAL, runs=runs)
+    changed = causal if rule.is_causal else paid_under(decoder, ids, rule, runs=runs)
     return TrueNext(rule.direction, (-causal).exp(), (-changed).exp())
+
+
+def paid_under(decoder: Decoder, ids: list[int], rule: MaskRule, *, runs: Runs | None = None) -> Tensor:
+    """−ln p of each true next token under one mask, in nats: [T-1] float64; empty for a text of one token."""
+    logits = finite((runs or decoder.run)(ids, rule=rule, exact=False).logits, decoder)  # [T, V]
+    return surprisal(logits[:-1], ids[1:])
+
+
+@dataclass(frozen=True)
+class Losses:
+    """−ln p of each true next token [T-1], in nats: under the causal mask, and under the mask as it is set."""
+
+    causal: Tensor
+    changed: Tensor
+
+
+@dataclass(frozen=True)
+class MaskEffect:
+    """One token replaced under a mask: how far the residual stream [L+1, T] and the logits [T] move, and the losses."""
+
+    tokens: list[Token]
+    position: int
+    replaced: Token
+    replacement: Token
+    open_layers: list[int]
+    direction: str
+    change: Tensor
+    logit_change: Tensor
+    loss: Losses
+    why: str  # this and the next two: see `Basis`
+    tolerance: float
+    noise: float
+    reach: list[Reach]  # of each layer; an opened one reads as far ahead as it reads back
+
+
+@dataclass(frozen=True)
+class Influence:
+    """`matrix` [T, T]: how far output i moves when token j is replaced."""
+
+    tokens: list[Token]
+    matrix: Tensor
+    open_layers: list[int]
+    direction: str
+    why: str  # this and the next two: see `Basis`
+    tolerance: float
+    noise: float
 
 
 def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule:
@@ -167,21 +221,24 @@ def check_position(position: int, T: int) -> int:
     return T - 1 if position == -1 else int(position)
 
 
-def contamination(decoder: Decoder, ids: list[int], position: int, new: int, rule: MaskRule = CAUSAL) -> Contamination:
+def contamination(
+    decoder: Decoder, ids: list[int], position: int, new: int, rule: MaskRule = CAUSAL, *, runs: Runs | None = None
+) -> Contamination:
     """Replace the token at `position` and see what moves: largest |Δ| after the embedding and after each layer."""
+    runs = runs or decoder.run
     edited = replaced(decoder, ids, [position], new)
     basis = equal_shapes(decoder)
-    before = decoder.run(ids, rule=rule, residual=True, one_row=basis.one_row)
-    after = decoder.run(edited, rule=rule, residual=True, one_row=basis.one_row)
+    before = runs(ids, rule=rule, residual=True, one_row=basis.one_row)
+    after = runs(edited, rule=rule, residual=True, one_row=basis.one_row)
     assert before.residual is not None
     assert after.residual is not None
     change = finite((after.residual - before.residual).abs().amax(-1), decoder)  # [L+1, T]
     logit_change = finite((after.logits - before.logits).abs().amax(-1), decoder)  # [T]
-    paid = surprisal(before.logits, ids)
+    paid = surprisal(before.logits[:-1], ids[1:])
     return Contamination(position, ids[position], edited[position], change, logit_change, paid, basis)
 
 
-def leaked_mass(decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
+def leaked_mass(decoder: Decoder, ids: list[int], rule: MaskRule, *, runs: Runs | None = None) -> Tensor:
     """The share of each head's weight that lies on keys to the right of their query, mean over queries: [L, h]."""
     shape = decoder.shape
     mass = torch.zeros(shape.layers, shape.heads)
@@ -189,7 +246,7 @@ def leaked_mass(decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
     def look(layer: int, _: Tensor, weights: Tensor) -> None:  # [h, T, T]
         mass[layer] = weights.triu(1).sum(-1).mean(-1).cpu()  # [h]
 
-    decoder.run(ids, rule=rule, observe=look, last_only=True)
+    watch(decoder, ids, look, rule=rule, runs=runs)
     return mass
 
 
@@ -233,62 +290,51 @@ def check_length(T: int, what: str) -> None:
         )
 
 
-def surprisal(logits: Tensor, ids: Sequence[int]) -> Tensor:
-    """-ln p of each true next token, in nats: [T-1], float64, from logits [T, V]."""
-    target = torch.tensor(ids[1:], dtype=torch.long)  # [T-1]
-    chances = logits[:-1].double().log_softmax(-1)  # [T-1, V]
-    return -chances.gather(-1, target[:, None])[:, 0]
-
-
-def mask_payload(
-    decoder: Decoder, ids: list[int], rule: MaskRule, position: int, replacement: str
-) -> dict[str, object]:
-    """What /mask answers but for the heads: contamination map, logit change, loss with the mask and as set."""
-    found = contamination(decoder, ids, check_position(position, len(ids)), one_token(decoder, replacement), rule)
-    one_row = found.basis.one_row
-    causal = found.surprisal if rule.is_causal else surprisal(decoder.run(ids, one_row=one_row).logits, ids)
+def mask_effect(
+    decoder: Decoder, ids: list[int], rule: MaskRule, position: int, replacement: str, *, runs: Runs | None = None
+) -> MaskEffect:
+    """One replaced token and everything it moves; the losses are those of the text as it is."""
+    place, new = check_position(position, len(ids)), one_token(decoder, replacement)
+    found = contamination(decoder, ids, place, new, rule, runs=runs)
+    causal = found.surprisal
+    if not rule.is_causal:
+        plain = (runs or decoder.run)(ids, one_row=found.basis.one_row)
+        causal = surprisal(plain.logits[:-1], ids[1:])
     token = decoder.tokenizer.token
-    return {
-        "tokens": [token(i).as_json() for i in ids],
-        "position": found.position,
-        "replaced": token(found.replaced).as_json(),
-        "replacement": token(found.replacement).as_json(),
-        "open_layers": opened(rule, decoder.shape.layers),
-        "direction": rule.direction,
+    return MaskEffect(
+        tokens=[token(i) for i in ids],
+        position=found.position,
+        replaced=token(found.replaced),
+        replacement=token(found.replacement),
+        open_layers=opened(rule, decoder.shape.layers),
+        direction=rule.direction,
+        change=found.change,
+        logit_change=found.logit_change,
+        loss=Losses(causal, found.surprisal),
+        reach=[facts.reach for facts in decoder.facts],
         **basis_json(found.basis),
-        "change": numbers(found.change),
-        "logit_change": numbers(found.logit_change),
-        "loss": {"causal": numbers(causal), "changed": numbers(found.surprisal)},
-        "reach": [facts.reach.as_json() for facts in decoder.facts],  # kept by an opened layer, ahead as far as back
-    }
+    )
 
 
-def influence_payload(decoder: Decoder, ids: list[int], rule: MaskRule, parts: Iterable[Tensor]) -> dict[str, object]:
-    """What /influence answers: `matrix[i][j]` is how far output i moves when token j is replaced."""
-    return {
-        "tokens": [t.as_json() for t in decoder.tokenizer.tokens(ids)],
-        "matrix": numbers(torch.cat(list(parts)).T),
+def influence_of(decoder: Decoder, ids: list[int], rule: MaskRule, parts: Iterable[Tensor]) -> Influence:
+    """The parts of `influence_parts` put together."""
+    return Influence(
+        tokens=decoder.tokenizer.tokens(ids),
+        matrix=torch.cat(list(parts)).T,
+        open_layers=opened(rule, decoder.shape.layers),
+        direction=rule.direction,
         **basis_json(equal_shapes(decoder)),
-        "open_layers": opened(rule, decoder.shape.layers),
-        "direction": rule.direction,
-    }
+    )
 
 
-def basis_json(basis: Basis) -> dict[str, object]:
-    """What counts as unchanged, why, and how much grouping alone would have moved a logit."""
+def basis_json(basis: Basis) -> dict[str, Any]:
+    """What counts as unchanged, why, and how much grouping alone would have moved a logit, by name."""
     return {"tolerance": basis.tolerance, "why": basis.why, "noise": basis.noise}
 
 
 def opened(rule: MaskRule, layers: int) -> list[int]:
     """The layers that are not causal under this rule."""
     return [layer for layer in range(layers) if rule.pattern(layer) != "causal"]
-
-
-def numbers(values: Tensor) -> list:
-    """Nested lists of floats with six digits: short in JSON, and nothing but zero becomes zero."""
-    if values.dim() > 1:
-        return [numbers(row) for row in values]
-    return [float(f"{value:.6g}") for value in values.tolist()]
 
 
 def finite(values: Tensor, decoder: Decoder) -> Tensor:

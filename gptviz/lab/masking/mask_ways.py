@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from gptviz.decoder.attention import Inputs
 from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.run import Runs
 
 
 def additive(given: Inputs, key: Tensor, value: Tensor) -> Tensor:
@@ -78,20 +80,46 @@ def flag_and_mask(given: Inputs) -> str:
     return "both" if torch.allclose(out, q, atol=1e-2) else "one"
 
 
-def ways_payload(decoder: Decoder, ids: list[int], layer: int) -> dict[str, object]:
+@dataclass(frozen=True)
+class Difference:
+    """The largest |Δ| between two ways, over every head and position."""
+
+    a: str
+    b: str
+    max_delta: float
+
+
+@dataclass(frozen=True)
+class Ways:
+    """One layer's attention written three ways, as code and as numbers: how far apart they are.
+
+    `size` is the largest output; `flag_says_it` whether `is_causal` alone describes this layer.
+    """
+
+    layer: int
+    heads: int
+    dtype: str
+    code: dict[str, str]
+    differences: list[Difference]
+    size: float
+    flag_and_mask: str
+    flag_says_it: bool
+
+
+def compare_ways(decoder: Decoder, ids: list[int], layer: int, *, runs: Runs | None = None) -> Ways:
     """Largest difference between each two ways, over every head and position of one layer."""
     layer = decoder.check_layer(layer)
-    given = decoder.run(ids, inputs=[layer], last_only=True).inputs[layer]
+    given = (runs or decoder.run)(ids, inputs=[layer], last_only=True).inputs[layer]
     made = outputs(given)
     names = list(WAYS)
     pairs = [(a, b) for n, a in enumerate(names) for b in names[n + 1 :]]
-    return {
-        "layer": layer,
-        "heads": given.query.shape[0],
-        "dtype": "float32",  # whatever the model's own: see `scored`
-        "code": {"scored": code(scored)} | {name: code(way) for name, way in WAYS.items()},
-        "differences": [{"a": a, "b": b, "max_delta": float((made[a] - made[b]).abs().max())} for a, b in pairs],
-        "size": float(made["additive"].abs().max()),
-        "flag_and_mask": flag_and_mask(given),
-        "flag_says_it": flag_says_it(given),
-    }
+    return Ways(
+        layer=layer,
+        heads=given.query.shape[0],
+        dtype="float32",  # whatever the model's own: see `scored`
+        code={"scored": code(scored)} | {name: code(way) for name, way in WAYS.items()},
+        differences=[Difference(a, b, float((made[a] - made[b]).abs().max())) for a, b in pairs],
+        size=float(made["additive"].abs().max()),
+        flag_and_mask=flag_and_mask(given),
+        flag_says_it=flag_says_it(given),
+    )

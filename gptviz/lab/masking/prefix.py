@@ -10,8 +10,9 @@ of the dtype. Differences are those of the logits, largest over the vocabulary.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,9 +20,12 @@ from torch import Tensor
 from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.run import Runs
+from gptviz.decoder.tokens import Token
 from gptviz.lab.masking import leak, movement
 from gptviz.lab.masking.basis import Basis, equal_shapes, shorter
 from gptviz.lab.masking.movement import Movement
+from gptviz.lab.surprise import surprisal
 
 METHODS = ("edit", "truncate")
 TOY_WORDS = ("the", "cat", "sat", "down")
@@ -77,6 +81,8 @@ class AllPrefixes:
 class Toy:
     """Single attention over four words: outputs for all four and for the first three, [4, d] and [3, d]."""
 
+    DERIVED: ClassVar = ("deltas",)
+
     vectors: Tensor
     full: Tensor
     short: Tensor
@@ -127,8 +133,28 @@ def check(
     rule: MaskRule = CAUSAL,
     method: str = "truncate",
     ending: Sequence[int] | None = None,
+    *,
+    runs: Runs | None = None,
 ) -> Check:
     """Compare the first `keep` outputs of the prompt with those of another run that shares only those tokens.
+
+    UserError where `second_prompt` has none.
+    """
+    runs = runs or decoder.run
+    other = second_prompt(decoder, ids, keep, method, ending)
+    basis = equal_shapes(decoder)
+    full = runs(ids, rule=rule, one_row=basis.one_row).logits  # [T, V]
+    again = runs(other, rule=rule, one_row=basis.one_row).logits  # [T or keep, V]
+    deltas = leak.finite((full[:keep] - again[:keep]).abs().amax(-1), decoder)  # [keep]
+    guesses, loss = movement.between(full[:keep], again[:keep]), float(surprisal(full[:-1], ids[1:]).mean())
+    limit = basis if method == "edit" else shorter(decoder, full)
+    return Check(ids, other, keep, method, rule, deltas, limit, guesses, loss)
+
+
+def second_prompt(
+    decoder: Decoder, ids: list[int], keep: int, method: str, ending: Sequence[int] | None = None
+) -> list[int]:
+    """A prompt that shares the first `keep` tokens and nothing else.
 
     `ending` replaces the rest in the method "edit", repeated or cut to its length; without it every token after
     the prefix becomes another. UserError for a keep outside 1 … T-1, an unknown method, or an ending that
@@ -146,13 +172,7 @@ def check(
         other = leak.replaced(decoder, ids, range(keep, T), leak.one_token(decoder, leak.REPLACEMENT))
     if other == ids:
         raise UserError("The new ending is the old one, so there is nothing to compare; change at least one token.")
-    basis = equal_shapes(decoder)
-    full = decoder.run(ids, rule=rule, one_row=basis.one_row).logits  # [T, V]
-    again = decoder.run(other, rule=rule, one_row=basis.one_row).logits  # [T or keep, V]
-    deltas = leak.finite((full[:keep] - again[:keep]).abs().amax(-1), decoder)  # [keep]
-    guesses, loss = movement.between(full[:keep], again[:keep]), float(leak.surprisal(full, ids).mean())
-    limit = basis if method == "edit" else shorter(decoder, full)
-    return Check(ids, other, keep, method, rule, deltas, limit, guesses, loss)
+    return other
 
 
 def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method: str = "edit") -> AllPrefixes:
@@ -166,7 +186,7 @@ def check_all(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL, method:
     return gather(ids, rule, method, all_parts(decoder, ids, rule, method))
 
 
-def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> Iterator[tuple[Tensor, Basis]]:
+def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> Generator[tuple[Tensor, Basis]]:
     """The rows of `check_all`, a few prefix lengths at a time, so that a caller can stop: ([b, T], basis)."""
     check_method(method)
     T = len(ids)
@@ -187,7 +207,7 @@ def gather(ids: list[int], rule: MaskRule, method: str, parts: Iterable[tuple[Te
     return AllPrefixes(ids, method, rule, deltas * torch.ones_like(deltas, dtype=torch.bool).tril(), bases[0])
 
 
-def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Iterator[tuple[Tensor, Basis]]:
+def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Generator[tuple[Tensor, Basis]]:
     one_row = equal_shapes(decoder).one_row
     full = decoder.run(ids, rule=rule, one_row=one_row).logits  # [T, V]
     basis = shorter(decoder, full)
@@ -198,67 +218,116 @@ def _shorter(decoder: Decoder, ids: list[int], rule: MaskRule) -> Iterator[tuple
         yield part, basis
 
 
+def usual_keep(T: int) -> int:
+    """How many tokens a check keeps where nobody says: two thirds, and at least one."""
+    return max(1, 2 * T // 3)
+
+
 def check_method(method: str) -> None:
     """UserError for a method that does not exist."""
     if method not in METHODS:
         raise UserError(f'method is "{brief(method)}"; it must be "edit" or "truncate".')
 
 
-def prefix_payload(decoder: Decoder, found: Check) -> dict[str, object]:
-    """What /prefix answers: each position of the prefix, how far it moved, and whether that counts as changed."""
-    token = decoder.tokenizer.token
-    deltas, changed = leak.numbers(found.deltas), found.changed
-    return {
-        "tokens": [token(i).as_json() for i in found.ids],
-        "other": [token(i).as_json() for i in found.other],
-        "keep": found.keep,
-        "method": found.method,
-        "open_layers": leak.opened(found.rule, decoder.shape.layers),
-        "direction": found.rule.direction,
-        "positions": [
-            {"index": i, "token": token(found.ids[i]).as_json(), "max_delta": deltas[i], "changed": changed[i]}
-            for i in range(found.keep)
-        ],
-        "max_delta": max(deltas),
+@dataclass(frozen=True)
+class Position:
+    """One position of a prefix: how far its logits moved, and whether that counts as changed."""
+
+    index: int
+    token: Token
+    max_delta: float
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """A check in words and numbers: what was run against what, on what basis, and the verdict."""
+
+    tokens: list[Token]
+    other: list[Token]
+    keep: int
+    method: str
+    open_layers: list[int]
+    direction: str
+    positions: list[Position]
+    max_delta: float
+    tolerance: float
+    why: str
+    noise: float
+    dtype: str
+    invariant: bool
+
+
+def report(decoder: Decoder, found: Check) -> Report:
+    """Each position of the prefix, how far it moved, and whether that counts as changed."""
+    tokens = decoder.tokenizer.tokens(found.ids)
+    columns = zip(tokens, found.deltas.tolist(), found.changed, strict=False)  # the prefix is shorter than the text
+    return Report(
+        tokens=tokens,
+        other=decoder.tokenizer.tokens(found.other),
+        keep=found.keep,
+        method=found.method,
+        open_layers=leak.opened(found.rule, decoder.shape.layers),
+        direction=found.rule.direction,
+        positions=[Position(index, *column) for index, column in enumerate(columns)],
+        max_delta=float(found.deltas.max()),
         **leak.basis_json(found.basis),
-        "dtype": str(decoder.dtype).removeprefix("torch."),
-        "invariant": not any(changed),
-    }
+        dtype=str(decoder.dtype).removeprefix("torch."),
+        invariant=not any(found.changed),
+    )
 
 
-def all_payload(decoder: Decoder, found: AllPrefixes) -> dict[str, object]:
-    """Every prefix as JSON: `matrix[n-1][i]` for length n and position i, null where there is nothing to compare."""
-    T = len(found.ids)
-    rows = leak.numbers(found.deltas)
-    return {
-        "tokens": [t.as_json() for t in decoder.tokenizer.tokens(found.ids)],
-        "method": found.method,
-        "open_layers": leak.opened(found.rule, decoder.shape.layers),
-        "direction": found.rule.direction,
-        "matrix": [row[: n + 1] + [None] * (T - n - 1) for n, row in enumerate(rows)],
-        "max_delta": max(max(row) for row in rows),
+@dataclass(frozen=True)
+class FullReport:
+    """Every prefix: `matrix` [T-1, T] for length n and position i, NaN where there is nothing to compare."""
+
+    tokens: list[Token]
+    method: str
+    open_layers: list[int]
+    direction: str
+    matrix: Tensor
+    max_delta: float
+    tolerance: float
+    why: str
+    noise: float
+    dtype: str
+    checked: int
+    changed: int
+    invariant: bool
+
+
+def full_report(decoder: Decoder, found: AllPrefixes) -> FullReport:
+    """The same for every prefix length at once."""
+    compared = torch.ones_like(found.deltas, dtype=torch.bool).tril()  # [T-1, T]
+    return FullReport(
+        tokens=decoder.tokenizer.tokens(found.ids),
+        method=found.method,
+        open_layers=leak.opened(found.rule, decoder.shape.layers),
+        direction=found.rule.direction,
+        matrix=found.deltas.masked_fill(~compared, torch.nan),
+        max_delta=float(found.deltas.max()),
         **leak.basis_json(found.basis),
-        "dtype": str(decoder.dtype).removeprefix("torch."),
-        "checked": sum(range(1, len(rows) + 1)),
-        "changed": int(found.changed.sum()),
-        "invariant": not bool(found.changed.any()),
-    }
+        dtype=str(decoder.dtype).removeprefix("torch."),
+        checked=int(compared.sum()),
+        changed=int(found.changed.sum()),
+        invariant=not bool(found.changed.any()),
+    )
 
 
-def toy_payload() -> dict[str, object]:
-    """The toy with the mask and without: outputs for four words and for three, and how far the three rows moved."""
+@dataclass(frozen=True)
+class Toys:
+    """The toy with the mask and without, and every prefix of the one that leaks inside chunks."""
 
-    def side(masked: bool) -> dict[str, object]:
-        made = toy(masked)
-        return {"full": leak.numbers(made.full), "short": leak.numbers(made.short), "deltas": leak.numbers(made.deltas)}
+    words: tuple[str, ...]
+    keep: int
+    masked: Toy
+    open: Toy
+    chunks: Tensor
 
-    return {
-        "words": list(TOY_WORDS),
-        "keep": 3,
-        "masked": side(True),
-        "open": side(False),
-        "chunks": leak.numbers(chunk_toy()),
-    }
+
+def toys() -> Toys:
+    """Outputs for four words and for three, and how far the three rows moved."""
+    return Toys(TOY_WORDS, 3, toy(True), toy(False), chunk_toy())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
@@ -20,23 +20,29 @@ FLOOR = math.log(VOCABULARY)  # nats per token: the true entropy
 STEPS = 150
 
 
-@dataclass(frozen=True)
-class Both:
-    """The losses of both models at one step, nats per token."""
+@dataclass
+class Race:
+    """Both models as far as they are: the losses of every step, in nats per token, and what chance allows."""
 
-    step: int
-    shifted: float
-    unshifted: float
+    floor: float = FLOOR
+    vocabulary: int = VOCABULARY
+    steps: list[int] = field(default_factory=list)
+    shifted: list[float] = field(default_factory=list)
+    unshifted: list[float] = field(default_factory=list)
 
 
-def race(steps: int = STEPS, seed: int = 0) -> Iterator[Both]:
+def race(steps: int = STEPS, seed: int = 0) -> Iterator[Race]:
     """Train both models on the same rows, one optimiser step each a time."""
     draws = torch.Generator().manual_seed(seed)
-    pupils = {kind: _Pupil(seed, steps) for kind in ("shifted", "unshifted")}
+    honest, copier = _Pupil(seed, steps), _Pupil(seed, steps)
+    state = Race()
     for step in range(1, steps + 1):
         rows = torch.randint(VOCABULARY, (32, LENGTH + 1), generator=draws)  # [B, T+1]
         inputs = rows[:, :-1]
-        yield Both(step, pupils["shifted"].learn(inputs, rows[:, 1:]), pupils["unshifted"].learn(inputs, inputs))
+        state.steps.append(step)
+        state.shifted.append(honest.learn(inputs, rows[:, 1:]))
+        state.unshifted.append(copier.learn(inputs, inputs))
+        yield state
 
 
 class _Pupil:

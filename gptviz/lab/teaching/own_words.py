@@ -14,7 +14,7 @@ import torch
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.teaching.teacher_forcing import losses
+from gptviz.lab.surprise import surprisal
 
 TAIL = 4  # tokens of the ending that are scored
 LONGEST = 96  # tokens of the text that take part, from its end
@@ -102,7 +102,7 @@ def _price(decoder: Decoder, kept: list[int], middles: list[list[int]], tail: li
     out: list[float] = []
     for start in range(0, len(middles), ROWS):
         rows = [kept + middle + tail for middle in middles[start : start + ROWS]]
-        out += [float(losses(run.logits[begin - 1 : -1], tail).mean()) for run in decoder.batch(rows)]
+        out += [float(surprisal(run.logits[begin - 1 : -1], tail).mean()) for run in decoder.batch(rows)]
     return out
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from gptviz.decoder.attention import MaskRule
-from gptviz.decoder.decoder import Decoder, Run
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.pieces import opening
+from gptviz.decoder.run import Run, Runs
+from gptviz.lab.surprise import IGNORE, perplexity, surprisal
 
-IGNORE = -100  # the label that cross_entropy leaves out, PyTorch's default ignore_index
-ROWS = 128  # positions worked on at once in float64: 1,024 rows of 50,257 would take 400 MB each time
+T = TypeVar("T")
 MASKED_RATE = 0.15  # BERT's share of selected tokens
 HIDDEN, SWAPPED = 0.8, 0.1  # of the selected ones: replaced by [MASK], by a random token; the rest stays as it is
 
@@ -78,27 +78,18 @@ class Signal:
     encoder_pairs: int
 
 
-def shift(ids: Sequence[int]) -> tuple[list[int], list[int]]:
+def shift(ids: Sequence[T]) -> tuple[list[T], list[T]]:
     """Teacher forcing: inputs are all tokens but the last, targets all but the first. UserError below two tokens."""
     if len(ids) < 2:
         raise UserError(f"The text has {len(ids)} token; at least 2 are needed for one scored prediction.")
     return list(ids[:-1]), list(ids[1:])
 
 
-def losses(logits: Tensor, targets: Sequence[int]) -> Tensor:
-    """-ln p of each target in nats, [N] float64, from logits [N, V]; 0 where the target is IGNORE."""
-    wanted = torch.tensor(list(targets))
-    parts = zip(logits.split(ROWS), wanted.split(ROWS), strict=True)
-    return torch.cat(
-        [F.cross_entropy(some.double(), ids, reduction="none", ignore_index=IGNORE) for some, ids in parts]
-    )  # [N]
-
-
 def score(run: Run, count: int = 5) -> Scored:
     """Every position's `count` best guesses and the loss of its true next token."""
     _, targets = shift(run.ids)
     logits = run.logits[:-1]  # [T-1, V]; the last position has no known answer
-    nats = losses(logits, targets)  # [T-1]
+    nats = surprisal(logits, targets)  # [T-1]
     true_logits = logits[range(len(targets)), targets]  # [T-1]
     ranks = 1 + (logits > true_logits[:, None]).sum(-1)  # [T-1]
     best = logits.topk(min(count, logits.shape[-1]), dim=-1)  # [T-1, count]
@@ -117,40 +108,47 @@ def score(run: Run, count: int = 5) -> Scored:
         for t, target in enumerate(targets)
     ]
     loss = float(nats.mean())
-    return Scored(predictions, loss, math.exp(min(loss, 700.0)))  # e^710 is too large for a float
+    return Scored(predictions, loss, perplexity(loss))
 
 
 def uniform_loss(vocabulary: int) -> float:
     """The loss (nats) of a model that finds all V tokens equally likely: where training starts."""
-    return float(losses(torch.zeros(1, vocabulary), [0]))
+    return float(surprisal(torch.zeros(1, vocabulary), [0]))
 
 
 # The mistakes
 
 
-def mistakes(decoder: Decoder, ids: Sequence[int]) -> dict[str, list[float]]:
+def score_text(decoder: Decoder, ids: Sequence[int], count: int = 5, *, runs: Runs | None = None) -> Scored:
+    """`score` for a text. UserError for one of a single token, before any work."""
+    shift(ids)
+    return score((runs or decoder.run)(ids), count)
+
+
+def mistakes(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> dict[str, list[float]]:
     """What each place costs [T-1] with one thing wrong: "unshifted" targets, mask "none", mask "wrong_way"."""
     inputs, targets = shift(ids)
+    runs = runs or decoder.run
     masks = {"none": MaskRule("none"), "wrong_way": MaskRule("wrong_way")}
-    found = {name: losses(decoder.run(ids, rule=rule).logits[:-1], targets) for name, rule in masks.items()}
-    return {"unshifted": losses(decoder.run(ids).logits[:-1], inputs).tolist()} | {
+    found = {name: surprisal(runs(ids, rule=rule, exact=False).logits[:-1], targets) for name, rule in masks.items()}
+    return {"unshifted": surprisal(runs(ids).logits[:-1], inputs).tolist()} | {
         name: nats.tolist() for name, nats in found.items()
     }
 
 
-def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
+def padding(decoder: Decoder, ids: Sequence[int], most: int = 24, *, runs: Runs | None = None) -> Padding:
     """The mean loss of a row with 0 … `most` end-of-text tokens after it, counted and ignored.
 
     One pass serves all: no position reads the padding to its right.
     """
     shift(ids)
     pad = opening(decoder.tokenizer, decoder.shape.vocabulary)
-    most = min(most, decoder.shape.context - len(ids))
-    row = [*ids, *[pad] * most]
-    run = decoder.run(row)
-    counted = losses(run.logits[:-1], row[1:])  # [T-1+most]
+    row = padded(decoder, ids, most)
+    most = len(row) - len(ids)
+    run = (runs or decoder.run)(row, exact=False)
+    counted = surprisal(run.logits[:-1], row[1:])  # [T-1+most]
     labels = [*ids[1:], *[IGNORE] * most]
-    ignored = losses(run.logits[:-1], labels)  # [T-1+most]
+    ignored = surprisal(run.logits[:-1], labels)  # [T-1+most]
     real = len(ids) - 1
     return Padding(
         pad=pad,
@@ -158,6 +156,12 @@ def padding(decoder: Decoder, ids: Sequence[int], most: int = 24) -> Padding:
         ignored=[float(ignored[: real + n].sum() / real) for n in range(most + 1)],
         nats=counted[real:].tolist(),
     )
+
+
+def padded(decoder: Decoder, ids: Sequence[int], most: int = 24) -> list[int]:
+    """The ids and as much padding after them as there is room for."""
+    most = min(most, decoder.shape.context - len(ids))
+    return [*ids, *[opening(decoder.tokenizer, decoder.shape.vocabulary)] * most]
 
 
 # Encoder and decoder

@@ -10,8 +10,8 @@ import copy
 import json
 import platform
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import cos, pi
 from pathlib import Path
@@ -129,6 +129,74 @@ def initialise(model: LongGPT, generator: torch.Generator) -> None:
             nn.init.zeros_(p)
 
 
+@dataclass(frozen=True)
+class Sketch:
+    """What a twin wrote in the middle of its training: the share that the grammar accepts, and a few sentences."""
+
+    step: int
+    valid: float | None  # None for a language without a grammar
+    written: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Underway:
+    """Where a twin stands: the loss of the step's batch, in nats per token; None before the first step."""
+
+    loss: float | None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How a trained twin stands: loss on fresh sequences, loss without a future to read, and what it writes.
+
+    `repeats_input` and `says_next` are shares of positions of fresh rows, `repeats` the share of written words that
+    equal the word before them: what each mistake teaches differs, and these tell them apart.
+    """
+
+    loss: float
+    error: float  # standard error of the loss
+    writing_loss: float
+    valid: float | None  # share of the sentences that the grammar accepts; None for a language without one
+    written: int
+    repeats_input: float
+    says_next: float
+    repeats: float
+    text: str
+    right: list[list[bool]] | None  # word by word
+    losses: list[float]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Both twins after a step; in the last state they have been judged. Losses are in nats per token.
+
+    `curves` has every loss so far and `sketches` all that was written at the pauses, of "causal" and "twin": they
+    grow as the training goes on, and are too long to be sent with each state.
+    """
+
+    done: bool
+    step: int
+    floor: float
+    steps: int
+    seed: int
+    variant: str
+    data: str
+    causal: Underway | Judged
+    twin: Underway | Judged
+    seconds: float
+    _curves: dict[str, list[float]]
+    _sketches: dict[str, list[Sketch]]
+
+    @property
+    def curves(self) -> dict[str, list[float]]:
+        return self._curves
+
+    @property
+    def sketches(self) -> dict[str, list[Sketch]]:
+        return self._sketches
+
+
 def train(
     steps: int = 0,
     seed: int = 0,
@@ -136,75 +204,90 @@ def train(
     data: str = "sentences",
     recipe: Recipe = RECIPE,
     pauses: Collection[int] = (),
-) -> Iterator[dict[str, Any]]:
-    """Train both twins, yielding after each step; the last value says how they ended and what they write.
+    pause: Callable[[], None] = lambda: None,
+) -> Generator[Training]:
+    """Train both twins, yielding after each step; the last state says how they ended and what they write.
 
-    `steps` 0 means the recipe's own. Every value has floor, steps and, under causal and twin, the loss in nats per
-    token (of the step's batch; in the last value, over fresh sequences, with its standard error). After the steps in
-    `pauses` both write as well (`sketch`); with 0 among them the first value comes before any step and has no loss.
-    Nothing runs on when the generator is closed. UserError, before any work, for a value out of range.
+    `steps` 0 means the recipe's own. After the steps in `pauses` both write as well (`sketch`); with 0 among them the
+    first state comes before any step. `pause` is called where others may have the processor. Nothing runs on when the
+    generator is closed. UserError, before any work, for a value out of range.
     """
     steps = _whole("steps", steps, 0, MAX_STEPS) or recipe.steps
     generator = torch.Generator().manual_seed(_whole("seed", seed, 0, MAX_SEED))
     _one_of("data", data, DATA)
     twins = pair(recipe, variant, generator)
     about = {"floor": DATA[data].floor, "steps": steps, "seed": int(seed), "variant": variant, "data": data}
-    return _run(twins, DATA[data], generator, about, pauses)
+    return _run(twins, DATA[data], generator, about, pauses, pause)
 
 
 def _run(
-    twins: tuple[Twin, Twin], data: Data, generator: torch.Generator, about: dict[str, Any], pauses: Collection[int]
-) -> Iterator[dict[str, Any]]:
+    twins: tuple[Twin, Twin],
+    data: Data,
+    generator: torch.Generator,
+    about: dict[str, Any],
+    pauses: Collection[int],
+    pause: Callable[[], None],
+) -> Generator[Training]:
     start, steps = time.perf_counter(), about["steps"]
-    causal, other = twins
+    named = dict(zip(("causal", "twin"), twins, strict=True))
+    curves = {name: twin.losses for name, twin in named.items()}
+    sketches: dict[str, list[Sketch]] = {name: [] for name in named}
 
-    def sketches() -> dict[str, Any]:
-        return {"causal": sketch(causal, data, about["seed"]), "twin": sketch(other, data, about["seed"])}
+    def state(step: int, ends: Sequence[Underway | Judged] = ()) -> Training:
+        causal, twin = ends or [Underway(each.losses[-1] if step else None) for each in twins]
+        seconds = time.perf_counter() - start
+        return Training(
+            bool(ends), step, causal=causal, twin=twin, seconds=seconds, _curves=curves, _sketches=sketches, **about
+        )
+
+    def write_down(step: int) -> None:
+        for name, twin in named.items():
+            sketches[name].append(sketch(twin, data, step, about["seed"]))
+            pause()
 
     if 0 in pauses:
-        yield {"done": False, "step": 0, **about, **sketches(), "seconds": time.perf_counter() - start}
+        write_down(0)
+        yield state(0)
     for step in range(steps):
-        ids = data.draw(causal.recipe.batch, generator)  # [B, T+1], the same for both
+        ids = data.draw(twins[0].recipe.batch, generator)  # [B, T+1], the same for both
         for twin in twins:
             twin.step(ids, twin.recipe.rate_at(step, steps))
-        values = sketches() if step + 1 in pauses and step + 1 < steps else {"causal": {}, "twin": {}}
-        values["causal"]["loss"], values["twin"]["loss"] = causal.losses[-1], other.losses[-1]
-        yield {"done": False, "step": step + 1, **about, **values, "seconds": time.perf_counter() - start}
-    ends = {"causal": judge(causal, data, about["seed"]), "twin": judge(other, data, about["seed"])}
-    yield {"done": True, "step": steps, **about, **ends, "seconds": time.perf_counter() - start}
+        if step + 1 in pauses and step + 1 < steps:
+            write_down(step + 1)
+        yield state(step + 1)
+    yield state(steps, [judge(twin, data, about["seed"], pause) for twin in twins])
 
 
 @torch.no_grad()
-def judge(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
-    """How a trained twin stands: loss on fresh sequences, loss without a future to read, and what it writes.
-
-    `repeats_input` and `says_next` are shares of positions of fresh rows, `repeats` the share of written words that
-    equal the word before them: what each mistake teaches differs, and these tell them apart.
-    """
+def judge(twin: Twin, data: Data, seed: int, pause: Callable[[], None] = lambda: None) -> Judged:
+    """What a trained twin is worth, on sequences that were not in its training."""
     fresh = torch.Generator().manual_seed(seed + MAX_SEED + 1)  # no sequence of the training
     ids = data.draw(EVALUATED, fresh)
     each = twin.token_losses(ids).mean(dim=1)  # [EVALUATED]
+    pause()
     alone = next_token_losses(twin.model, ids[:PREFIXED])
+    pause()
     ids_written = write(twin.model, SAMPLES, fresh)  # [SAMPLES, 17]
     words = [[WORDS[i] for i in row] for row in ids_written.tolist()]
+    pause()
     told = twin.model(ids)[:, :-1].argmax(dim=-1)  # [EVALUATED, T]: its favourite with the whole row beside it
     grammatical = data is DATA["sentences"]
-    return {
-        "loss": each.mean().item(),
-        "error": each.std().item() / EVALUATED**0.5,
-        "writing_loss": alone.mean().item(),
-        "valid": sum(map(accepts, words)) / SAMPLES if grammatical else None,
-        "written": SAMPLES,
-        "repeats_input": (told == ids[:, :-1]).double().mean().item(),  # it says the word it has just been given
-        "says_next": (told == ids[:, 1:]).double().mean().item(),  # it says the word that really follows
-        "repeats": (ids_written[:, 1:] == ids_written[:, :-1]).double().mean().item(),  # of its own last word, writing
-        "text": "\n".join(" ".join(sentence) for sentence in words[:SHOWN]),
-        "right": [verdict(sentence) for sentence in words[:SHOWN]] if grammatical else None,
-        "losses": [float(f"{loss:.4g}") for loss in twin.losses],
-    }
+    return Judged(
+        loss=each.mean().item(),
+        error=each.std().item() / EVALUATED**0.5,
+        writing_loss=alone.mean().item(),
+        valid=sum(map(accepts, words)) / SAMPLES if grammatical else None,
+        written=SAMPLES,
+        repeats_input=(told == ids[:, :-1]).double().mean().item(),  # it says the word it has just been given
+        says_next=(told == ids[:, 1:]).double().mean().item(),  # it says the word that really follows
+        repeats=(ids_written[:, 1:] == ids_written[:, :-1]).double().mean().item(),  # of its own last word, writing
+        text="\n".join(" ".join(sentence) for sentence in words[:SHOWN]),
+        right=[verdict(sentence) for sentence in words[:SHOWN]] if grammatical else None,
+        losses=[float(f"{loss:.4g}") for loss in twin.losses],
+    )
 
 
-def sketch(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
+def sketch(twin: Twin, data: Data, step: int, seed: int) -> Sketch:
     """What a twin writes in the middle of its training: the share that the grammar accepts, and a few sentences.
 
     The same draws each time, and none of the training's own, so that pausing changes nothing.
@@ -212,7 +295,7 @@ def sketch(twin: Twin, data: Data, seed: int) -> dict[str, Any]:
     ids = write(twin.model, SKETCHED, torch.Generator().manual_seed(seed + MAX_SEED + 2))
     words = [[WORDS[i] for i in row] for row in ids.tolist()]
     valid = sum(map(accepts, words)) / SKETCHED if data is DATA["sentences"] else None
-    return {"valid": valid, "written": SKETCHED, "text": "\n".join(" ".join(each) for each in words[:QUOTED])}
+    return Sketch(step, valid, SKETCHED, "\n".join(" ".join(each) for each in words[:QUOTED]))
 
 
 @torch.no_grad()
@@ -256,15 +339,15 @@ def record(seed: int = 0) -> dict[str, Any]:
     causal: dict[str, dict[str, Any]] = {}
     for variant, data in RECORDED:
         begun = time.process_time()
-        sketches: dict[str, list[dict[str, Any]]] = {"causal": [], "twin": []}
-        for value in train(seed=seed, variant=variant, data=data, pauses=PAUSES):
-            if not value["done"] and "text" in value["causal"]:
-                for name, kept in sketches.items():
-                    kept.append({"step": value["step"]} | {k: value[name][k] for k in ("valid", "written", "text")})
-                print(variant, data, value["step"], value["twin"]["valid"])
-        end = {name: value[name] | {"sketches": kept} for name, kept in sketches.items()}
+        for state in train(seed=seed, variant=variant, data=data, pauses=PAUSES):
+            if state.step % 100 == 0 and isinstance(state.twin, Underway):
+                print(variant, data, state.step, state.twin.loss)
+        end = {
+            name: asdict(twin) | {"sketches": [asdict(each) for each in state.sketches[name]]}
+            for name, twin in (("causal", state.causal), ("twin", state.twin))
+        }
         causal.setdefault(data, end["causal"])
-        about = {key: value[key] for key in ("floor", "steps", "seed", "variant", "data", "seconds")}
+        about = {key: getattr(state, key) for key in ("floor", "steps", "seed", "variant", "data", "seconds")}
         runs.append({**about, "processor_seconds": time.process_time() - begun, "twin": end["twin"]})
     versions = {"python": platform.python_version(), "torch": torch.__version__}
     machine = f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"

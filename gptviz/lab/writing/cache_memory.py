@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
@@ -49,10 +48,6 @@ class Memory:
     window: int  # tokens that a layer keeps at most; 0: all of them
     per_token_multi_head: int  # with a K and a V for every query head
     cache_multi_head: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Every field by name."""
-        return dict(vars(self))
 
 
 def memory(name: str, context: int, batch: int = 1, dtype: str = "bfloat16") -> Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from transformers import DynamicCache
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.experts import one_row_at_a_time
+from gptviz.decoder.run import Run, Runs
 from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.writing.cache_work import TOLERANCE
 
@@ -27,6 +28,8 @@ class Moved:
     and V, all key-value heads and entries. `sample` is one head's key of the last kept position in a middle layer: as
     it is, with another ending, cut off.
     """
+
+    DERIVED: ClassVar = ("equal",)
 
     keep: int
     layers: list[int]
@@ -45,7 +48,7 @@ class Moved:
         return max(float(self.edited[:, : self.keep].max()), float(self.cut.max())) <= self.tolerance
 
 
-def moved(decoder: Decoder, ids: Sequence[int], keep: int) -> Moved:
+def moved(decoder: Decoder, ids: Sequence[int], keep: int, *, runs: Runs | None = None) -> Moved:
     """Run the text, the text with every token from `keep` on replaced, and its first `keep` tokens alone.
 
     UserError for a prefix that is not shorter than the text.
@@ -54,8 +57,12 @@ def moved(decoder: Decoder, ids: Sequence[int], keep: int) -> Moved:
     if not 1 <= keep < len(ids):
         raise UserError(f"keep is {keep}; it must be from 1 to {len(ids) - 1}, one less than the text has tokens.")
     other = [(i + 1) % decoder.shape.vocabulary for i in ids[keep:]]
-    whole, edited, alone = (all_rows(decoder, text) for text in (ids, [*ids[:keep], *other], ids[:keep]))
-    layers = list(whole)
+    layers = [rows.layer for rows in decoder.kept]
+    runs, one_row = runs or decoder.run, equal_shapes(decoder).one_row
+    found = [
+        runs(text, inputs=layers, last_only=True, one_row=one_row) for text in (ids, [*ids[:keep], *other], ids[:keep])
+    ]
+    whole, edited, alone = (given_rows(run, layers) for run in found)
     middle = layers[len(layers) // 2]
     kept = torch.cat([part[:, :keep].flatten() for pair in whole.values() for part in pair])
     samples = [rows[middle][0][0, keep - 1] for rows in (whole, edited, alone)]  # each [d_k]
@@ -72,6 +79,11 @@ def moved(decoder: Decoder, ids: Sequence[int], keep: int) -> Moved:
         typical=float(kept.abs().median()),
         tolerance=TOLERANCE[decoder.dtype],
     )
+
+
+def given_rows(run: Run, layers: Sequence[int]) -> dict[int, Pair]:
+    """K and V that the attention of these layers was given, float32 on the CPU: what a cache would keep."""
+    return {layer: (run.inputs[layer].key.float().cpu(), run.inputs[layer].value.float().cpu()) for layer in layers}
 
 
 def all_rows(decoder: Decoder, ids: Sequence[int]) -> dict[int, Pair]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from gptviz.decoder.decoder import Decoder, Step
+from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.run import Step, Underway
+from gptviz.decoder.tokens import Token
 from gptviz.lab.writing.work import Meter, Work
 
 MAX_NEW_TOKENS = 512  # the lane without a cache is quadratic
@@ -65,6 +67,8 @@ class Disagreements:
     `rounding` the largest |Δ| that other shapes alone made there, measured on this text without any cache.
     """
 
+    DERIVED: ClassVar = ("explained",)
+
     steps: list[int]
     delta: float
     gap: float
@@ -80,10 +84,11 @@ class Disagreements:
 class Race:
     """One prompt continued greedily in two lanes at once; iterate to run it.
 
-    It yields each RaceStep, and None after the first lane of a step and whenever PAUSE_S went into one lane, so that
-    a caller can stop in between. Both lanes read the same text, the lane without a cache being the reference, so
-    that the logits stay comparable where a rounding difference turns a choice. The race runs on past an end-of-text
-    token, since it compares N against N. UserError for a bad number of tokens, or a prompt that fills the context.
+    It yields itself as far as it is: after each step, after the first lane of one, whenever PAUSE_S went into one
+    lane, so that a caller can stop in between, and once more when it is over. Both lanes read the same text, the lane
+    without a cache being the reference, so that the logits stay comparable where a rounding difference turns a choice.
+    The race runs on past an end-of-text token, since it compares N against N. UserError for a bad number of tokens, or
+    a prompt that fills the context.
     """
 
     decoder: Decoder
@@ -115,7 +120,7 @@ class Race:
         """Why it ends: "length", or "context" where no position is left for another token."""
         return "length" if self.room == self.new_tokens else "context"
 
-    def __iter__(self) -> Iterator[RaceStep | None]:
+    def __iter__(self) -> Generator[Race]:
         written: list[int] = []  # by the reference
         wished: list[int] = []  # by the cached lane
 
@@ -130,15 +135,17 @@ class Race:
         stream = partial(self.decoder.stream_in_pieces, self.prompt, max_new_tokens=self.room, every=PAUSE_S)
         fast = stream(follow)
         for uncached in stream(reference, use_cache=False):
-            yield None
-            if uncached is None:
+            yield self
+            if isinstance(uncached, Underway):
                 continue
-            while (cached := next(fast)) is None:
-                yield None
-            yield self._record(uncached, cached, wished[-1])
+            while isinstance(cached := next(fast), Underway):
+                yield self
+            self._record(uncached, cached, wished[-1])
+            yield self
         self.differ = self._disagreements()
+        yield self
 
-    def _record(self, uncached: Step, cached: Step, wish: int) -> RaceStep:
+    def _record(self, uncached: Step, cached: Step, wish: int) -> None:
         assert uncached.logits is not None
         assert cached.logits is not None
         held = len(self.prompt) + uncached.index  # positions whose K and V are kept after this step
@@ -158,7 +165,6 @@ class Race:
             done: Lane = getattr(step, lane)
             self.total[lane] += done.work
             self.seconds[lane] += done.seconds
-        return step
 
     def _work(self, past: int, step: Step) -> Work:
         return self.meter.step(past, step.positions, step.expert_bytes)
@@ -188,55 +194,107 @@ class Race:
         """The largest logit difference so far."""
         return max((step.delta for step in self.steps), default=0.0)
 
-    def as_json(self) -> dict[str, Any]:
-        """What /kv_cache answers for the steps run so far."""
+    def bill(self) -> Bill:
+        """What the steps run so far came to."""
         last = self.steps[-1] if self.steps else None
-        tokens = self.decoder.tokenizer.tokens
-        return {
-            "prompt_tokens": len(self.prompt),
-            "new_tokens": len(self.steps),
-            "asked": self.new_tokens,
-            "stop": self.stop if len(self.steps) == self.room else "",
-            "positions": {lane: self.total[lane].positions for lane in LANES},
-            "rows_computed": {lane: self.total[lane].rows_computed for lane in LANES},
-            "rows_reused": {lane: self.total[lane].rows_reused for lane in LANES},
-            "flops": {lane: self.total[lane].flops for lane in LANES},
-            "bytes": {lane: self.total[lane].bytes for lane in LANES},
-            "seconds": dict(self.seconds),
-            "cache_bytes": {
+        tokens = self.decoder.tokenizer.tokens([*self.prompt, *(step.id for step in self.steps)])
+        return Bill(
+            prompt_tokens=len(self.prompt),
+            new_tokens=len(self.steps),
+            asked=self.new_tokens,
+            stop=self.stop if len(self.steps) == self.room else "",
+            **by_lane(self.total),
+            seconds=dict(self.seconds),
+            cache_bytes={
                 "formula": last.formula_bytes if last else 0,
                 "measured": last.cache_bytes if last else 0,
                 "per_token": self.meter.token_bytes,
                 "bounded_layers": sum(rows.most is not None for rows in self.meter.kept),
             },
-            "experts": [{"count": s.count, "active": s.active, "bytes_each": s.bytes} for s in self.meter.stacks],
-            "same_tokens": all(step.agrees for step in self.steps),
-            "max_logit_delta": self.max_delta,
-            "differ": self.differ and {**vars(self.differ), "explained": self.differ.explained},
-            "tolerance": TOLERANCE[self.decoder.dtype],
-            "dtype": str(self.decoder.dtype).removeprefix("torch."),
-            "tokens": [token.as_json() for token in tokens([*self.prompt, *(step.id for step in self.steps)])],
-            "steps": [step_json(step) for step in self.steps],
-        }
+            experts=[Stack(stack.count, stack.active, stack.bytes) for stack in self.meter.stacks],
+            same_tokens=all(step.agrees for step in self.steps),
+            max_logit_delta=self.max_delta,
+            differ=self.differ,
+            tolerance=TOLERANCE[self.decoder.dtype],
+            dtype=str(self.decoder.dtype).removeprefix("torch."),
+            tokens=tokens,
+            steps=[step_bill(step) for step in self.steps],
+        )
 
 
-def step_json(step: RaceStep) -> dict[str, Any]:
-    """One step as /kv_cache gives it."""
-    lanes = {lane: getattr(step, lane) for lane in LANES}
-    return {
-        "index": step.index,
-        "id": step.id,
-        "positions": {lane: done.work.positions for lane, done in lanes.items()},
-        "rows_computed": {lane: done.work.rows_computed for lane, done in lanes.items()},
-        "rows_reused": {lane: done.work.rows_reused for lane, done in lanes.items()},
-        "flops": {lane: done.work.flops for lane, done in lanes.items()},
-        "bytes": {lane: done.work.bytes for lane, done in lanes.items()},
-        "seconds": {lane: done.seconds for lane, done in lanes.items()},
-        "max_logit_delta": step.delta,
-        "agrees": step.agrees,
-        "gap": step.gap,
-        "cache_bytes": {"formula": step.formula_bytes, "measured": step.cache_bytes},
-    }
+ByLane = dict[str, int]  # {"cached": …, "uncached": …}
+
+
+@dataclass(frozen=True)
+class StepBill:
+    """One step of a race as it is handed out, each figure lane by lane."""
+
+    index: int
+    id: int
+    positions: ByLane
+    rows_computed: ByLane
+    rows_reused: ByLane
+    flops: ByLane
+    bytes: ByLane
+    seconds: dict[str, float]
+    max_logit_delta: float
+    agrees: bool
+    gap: float
+    cache_bytes: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The experts of one layer: how many, how many of them a position goes through, and the bytes of one."""
+
+    count: int
+    active: int
+    bytes_each: int
+
+
+@dataclass(frozen=True)
+class Bill:
+    """A race as it is handed out: its sums so far, lane by lane, and its steps."""
+
+    prompt_tokens: int
+    new_tokens: int
+    asked: int
+    stop: str
+    positions: ByLane
+    rows_computed: ByLane
+    rows_reused: ByLane
+    flops: ByLane
+    bytes: ByLane
+    seconds: dict[str, float]
+    cache_bytes: dict[str, int]
+    experts: list[Stack]
+    same_tokens: bool
+    max_logit_delta: float
+    differ: Disagreements | None
+    tolerance: float
+    dtype: str
+    tokens: list[Token]
+    steps: list[StepBill]
+
+
+def by_lane(work: dict[str, Work]) -> dict[str, Any]:
+    """{figure: {lane: value}} from {lane: Work}."""
+    return {each.name: {lane: getattr(done, each.name) for lane, done in work.items()} for each in fields(Work)}
+
+
+def step_bill(step: RaceStep) -> StepBill:
+    """One step as it is handed out."""
+    lanes: dict[str, Lane] = {lane: getattr(step, lane) for lane in LANES}
+    return StepBill(
+        index=step.index,
+        id=step.id,
+        **by_lane({lane: done.work for lane, done in lanes.items()}),
+        seconds={lane: done.seconds for lane, done in lanes.items()},
+        max_logit_delta=step.delta,
+        agrees=step.agrees,
+        gap=step.gap,
+        cache_bytes={"formula": step.formula_bytes, "measured": step.cache_bytes},
+    )
 
 
 def check_new_tokens(new_tokens: int) -> int:

@@ -50,6 +50,11 @@ def write(
     yield text
 
 
+def greedy_text(decoder: Decoder, prompt: Sequence[int], max_new_tokens: int) -> Text:
+    """A greedy continuation, written to its end."""
+    return list(write(decoder, prompt, None, seed=0, start=0, max_new_tokens=max_new_tokens))[-1]
+
+
 def contest(
     decoder: Decoder,
     prompt: Sequence[int],

@@ -7,12 +7,16 @@ export function nameOf({ chosen, view }) {
   return `attention-layer${chosen[0]}-head${chosen[1]}-${view.stage === "values" ? "weights" : view.stage}`;
 }
 
-/** All T × T numbers; a masked score is -inf. @param {string[]} tokens @param {(number | null)[][]} matrix */
+/** All T × T numbers; a masked score is -inf. @param {string[]} tokens @param {Float32Array} matrix row by row */
 export function csvOf(tokens, matrix) {
-  const rows = matrix.map((row, i) => [i, tokens[i], ...row.map((x) => (x === null ? "-inf" : x))]);
+  const T = tokens.length;
+  const numbers = (/** @type {number} */ i) => Array.from(matrix.subarray(i * T, (i + 1) * T), finite);
+  const rows = tokens.map((token, i) => [i, token, ...numbers(i)]);
   const lines = [["query", "token", ...tokens], ...rows].map((row) => row.map(quoted).join(","));
   return `\ufeff${lines.join("\n")}\n`;
 }
+
+const finite = (/** @type {number} */ x) => (x === -Infinity ? "-inf" : x);
 
 /** A field of the file; one that a spreadsheet would take for a formula is text. @param {string | number} x */
 function quoted(x) {

@@ -22,7 +22,7 @@ export function factsOf(s) {
     forbidden: (T * (T - 1)) / 2,
     many: T > 2,
     why: 1, // of the three answers to "why?"
-    kind: text(`attention.kind_${s.own}`),
+    kind: text(`attention.kind_${s.own}`), // words: attention.kind_*
     ...counts(grid),
   };
   if (carried && !carried.none) Object.assign(facts, carriedFacts(carried, name, at));

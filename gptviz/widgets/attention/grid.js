@@ -22,6 +22,8 @@ export class Grid {
     this.box = null;
     /** @type {Head | null} */
     this.hovered = null;
+    /** @type {Head} */
+    this.aim = [0, 0]; // where the keys are, ahead of a picture that is still being asked for
     this.sheet = createSheet();
     this.listen();
   }
@@ -30,13 +32,14 @@ export class Grid {
   draw(data, state) {
     this.data = data;
     this.state = state;
+    this.aim = state.chosen;
     const n = data.layers * data.heads;
     if (!this.caption.firstChild) this.caption.append("\u00a0"); // its line is there before the room is measured
     const unit = Number(getComputedStyle(this.root).getPropertyValue("--u")) || 1;
     const { clientWidth: width, clientHeight: height } = this.room;
     if (width < 40 || height < 20) return;
     this.box = { ...bands(data.layers, data.heads, width, height, unit), unit, width, height };
-    const way = text(this.box.across ? "attention.across" : "attention.down");
+    const way = text(this.box.across ? "attention.across" : "attention.down"); // words: attention.across attention.down
     fill(this.caption, el("b", null, text("attention.all_heads", { n })), ` ${way}`);
     this.node.setAttribute("aria-label", text("attention.grid_label", { n }));
     this.paint();
@@ -136,8 +139,9 @@ export class Grid {
     if (!this.data || (!move && e.key !== "Home")) return;
     e.preventDefault();
     const [a, b] = move ? (this.box.across ? move : [move[1], move[0]]) : [-1e6, -1e6];
-    const [layer, head] = this.state.chosen;
-    this.on.pick([clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)]);
+    const [layer, head] = this.aim;
+    this.aim = [clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)];
+    this.on.pick(this.aim);
   }
 }
 

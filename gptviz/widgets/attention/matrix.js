@@ -19,7 +19,7 @@ export class Matrix {
   constructor(on) {
     this.on = on;
     this.node = el("canvas", { tabindex: "0", role: "application", class: "gv-cells" });
-    this.strip = el("canvas", { class: "gv-strip", "aria-hidden": "true" });
+    this.strip = el("canvas", { class: "gv-overview", "aria-hidden": "true" });
     this.arcs = createArcs();
     this.root = el("div", { class: "gv-matrix" }, this.strip, this.node, this.arcs.root);
     /** @type {any} */
@@ -69,6 +69,7 @@ export class Matrix {
   draw(m) {
     this.m = m;
     const { g } = this;
+    if (this.cursor && this.cursor[0] !== m.at) this.cursor = null;
     this.node.setAttribute("aria-label", text("attention.matrix_label"));
     const c = canvas(this.node, g.width, g.height);
     drawCells(c, g, m);
@@ -130,7 +131,7 @@ export class Matrix {
     const { m, g, cursor } = this;
     if (!m || !move) return;
     e.preventDefault();
-    const [i, j] = cursor && cursor[0] === m.at ? cursor : [m.at, Math.max(0, m.target)];
+    const [i, j] = cursor || [m.at, m.target]; // ahead of a row that is still being asked for
     const [row, col] = [inside(i + move[0], g.T), inside(j + move[1], g.T)];
     this.cursor = [row, col];
     if (move[0]) this.on.pick(row, col);

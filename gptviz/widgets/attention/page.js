@@ -46,15 +46,15 @@ class Attention {
     this.values = createValues({ point: (key) => this.pointValue(key), leave });
     this.grid = new Grid({ pick: (head) => this.choose(head), hover: (head) => this.hover(head) });
     this.side = createSide({
-      kind: (/** @type {string} */ kind) => app.set({ kind, head: "", pick: "" }),
+      kind: (/** @type {string} */ kind) => this.set({ kind, head: "", pick: "" }),
       mute: () => this.mute(),
-      keep: () => app.set({ off: this.s.off.map((/** @type {Head} */ h) => h.join(".")).join(","), mute: true }),
+      keep: () => this.set({ off: this.s.off.map((/** @type {Head} */ h) => h.join(".")).join(","), mute: true }),
       png: () => this.png(),
       csv: () => this.csv(),
     });
-    this.stages = segment(text("attention.stage"), STAGES(), (stage) => app.set({ stage }));
+    this.stages = segment(text("attention.stage"), STAGES(), (stage) => this.set({ stage }));
     this.rows = segment(text("attention.rows"), ROWS(), (rows) =>
-      app.set({ rows, stage: this.s && this.s.view.stage === "values" ? "weights" : this.s.view.stage }),
+      this.set({ rows, stage: this.s && this.s.view.stage === "values" ? "weights" : this.s.view.stage }),
     );
     this.rest = el(
       "button",
@@ -62,7 +62,7 @@ class Attention {
         type: "button",
         class: "gv-toggle",
         role: "switch",
-        onclick: () => app.set({ rest: !this.s.view.rest, stage: "weights" }),
+        onclick: () => this.set({ rest: !this.s.view.rest, stage: "weights" }),
       },
       el("i"),
       text("attention.rest_toggle"),
@@ -74,8 +74,22 @@ class Attention {
     this.root.append(el("div", { class: "gv-bar" }, this.stages.box, this.rows.box, this.rest), this.body);
   }
 
-  /** @param {any} view */
-  async show(view) {
+  /**
+   * What the reader changes. While a guess is open, the picture waits in the step's own state with nothing given away;
+   * a change starts from there.
+   * @param {Record<string, any>} fields
+   */
+  set(fields) {
+    this.app.set(this.app.pending() ? { ...this.waiting(), ...fields } : fields);
+  }
+
+  waiting() {
+    return { ...this.app.own(), rest: false, mute: false };
+  }
+
+  /** @param {any} given */
+  async show(given) {
+    const view = this.app.pending() ? { ...given, ...this.waiting() } : given;
     const of = { text: view.text, model: view.model };
     const grid = await view.ask("head_grid", of);
     const pairing = view.pick === "pair";
@@ -115,7 +129,7 @@ class Attention {
   /** The large head takes what its cells fill, the grid of all heads the rest. @param {number} T */
   divide(T) {
     const width = this.body.clientWidth;
-    const most = Math.min(this.matrix.wanted(T, this.body.clientHeight), 0.655 * width);
+    const most = Math.min(this.matrix.wanted(T, this.body.clientHeight), 0.63 * width);
     this.body.style.setProperty("--left", `${Math.round(Math.max(0.44 * width, most))}px`);
   }
 
@@ -166,7 +180,8 @@ class Attention {
     if (!valued) this.matrix.draw(modelOf(s));
     else if (!s.carried.none) this.values.draw(s.carried, { tokens: s.tokens, at: s.at, target: s.read.target }, s.g);
     this.app.facts(s.facts);
-    this.stage.say(...speak.sentence(s));
+    const [key, values] = speak.sentence(s);
+    this.stage.say(key, values); // words: attention.looks
     this.app.parts.steps.prose();
   }
 
@@ -209,7 +224,7 @@ class Attention {
   choose([layer, head]) {
     const { names, kinds, heads } = this.s.grid;
     const kind = names[kinds[layer * heads + head]];
-    this.app.set({ head: `${layer}.${head}`, kind: this.s.view.kind === kind ? kind : "", pick: "" });
+    this.set({ head: `${layer}.${head}`, kind: this.s.view.kind === kind ? kind : "", pick: "" });
   }
 
   /** Switch the chosen head off, or on again. */
@@ -217,13 +232,13 @@ class Attention {
     const { s } = this;
     const isOff = s.off.some((/** @type {Head} */ head) => isSame(head, s.chosen));
     const others = s.view.off.split(",").filter((/** @type {string} */ h) => h && h !== s.chosen.join("."));
-    this.app.set({ mute: !isOff, off: others.join(","), stage: "weights" });
+    this.set({ mute: !isOff, off: others.join(","), stage: "weights" });
   }
 
   /** @param {number} row @param {number} col */
   pick(row, col) {
     if (col >= 0) this.centre = col;
-    this.app.set({ at: row === this.s.tokens.length - 1 ? -1 : row });
+    this.set({ at: row === this.s.tokens.length - 1 ? -1 : row });
   }
 
   /** @param {number} col */

@@ -82,6 +82,7 @@ export function createSide(on) {
   return { chips, about, bars, draw, outcome, proof };
 }
 
+// words: attention.proof_on attention.proof_off attention.switch_on attention.switch_off
 /** The later head's look, with and without the earlier head. @param {any} facts */
 function proof(facts) {
   const line = (/** @type {string} */ key, /** @type {string} */ name, /** @type {number} */ p) =>

@@ -41,6 +41,8 @@ export function sentence(s) {
   if (s.view.rows === "all") return [`attention.all_${s.own}`, s.facts];
   return [s.at === s.tokens.length - 1 ? "attention.looks" : "attention.looks_row", s.facts];
 }
+// words: attention.pair attention.no_pair attention.not_split attention.values attention.scores attention.masked
+// words: attention.alone attention.rest attention.looks attention.looks_row
 // words: attention.off_up attention.off_down attention.off_same attention.off_other
 // words: attention.all_induction attention.all_previous attention.all_first attention.all_resting attention.all_broad
 // words: attention.all_local attention.all_mixed
@@ -59,7 +61,7 @@ export function cell(s, i, j) {
   return phrase(i === j ? "attention.cell_self" : "attention.cell_weight", values);
 }
 // words: attention.cell_masked_later attention.cell_masked_window attention.cell_weight_later
-// attention.cell_weight_window
+// words: attention.cell_weight_window attention.cell_weight
 
 /** What a head of the grid is, for whoever points at it. @param {any} grid @param {[number, number]} head */
 export function headline(grid, [layer, head]) {
@@ -70,7 +72,7 @@ export function headline(grid, [layer, head]) {
   return phrase(`attention.head_${kind}`, { ...values, ...on });
 }
 // words: attention.head_induction attention.head_previous attention.head_first attention.head_resting
-// attention.head_broad
+// words: attention.head_broad
 // words: attention.head_local attention.head_mixed
 
 /** Why this head is shown. @param {any} s */

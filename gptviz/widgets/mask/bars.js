@@ -128,6 +128,7 @@ function legend(g, board) {
     const name =
       board.open.size === board.layers && board.direction === "none" ? "mask.legend_open" : "mask.legend_set";
     out.push(
+      // words: mask.legend_open mask.legend_set
       line(next, "gv-warn", text(name)),
       line(next + 1, "gv-warn gv-num", text("mask.loss", { loss: board.loss.changed })),
     );

@@ -47,6 +47,8 @@ export class Board {
     this.from = null; // the window's first column, when the reader moved it
     /** @type {Place} */
     this.cursor = { row: -1, column: 0 };
+    /** @type {Place | null} */
+    this.pressed = null;
     this.listen();
   }
 
@@ -75,6 +77,7 @@ export class Board {
     fill(rest, ...drawWords(g, now), ...drawBars(g, now), ...drawNames(g, now), ...drawPath(g, now), cursor);
     this.mark();
     this.overview();
+    this.keys.hidden = g.H < 230;
     const kinds = now.reach ? ["zero", "after", "before"] : ["past", "ahead"];
     const name = (/** @type {string} */ kind) => text(`mask.key_${kind}`);
     // words: mask.key_past mask.key_ahead mask.key_after mask.key_before
@@ -87,7 +90,7 @@ export class Board {
     if (!node || !this.g) return;
     const { g } = this;
     const { row, column } = this.cursor;
-    node.setAttribute("visibility", document.activeElement === this.picture ? "visible" : "hidden");
+    node.setAttribute("visibility", this.picture.matches(":focus-visible") ? "visible" : "hidden");
     const [y, height] = row === -1 ? [g.barsY, g.barsH] : [g.y(row), g.high(row)];
     const [x, width] = column < 0 ? [0, g.gutter - 4] : [g.x(column), g.cw];
     for (const [name, value] of Object.entries({ x, y, width, height })) node.setAttribute(name, value);
@@ -123,10 +126,10 @@ export class Board {
 
   listen() {
     const { picture, over } = this;
-    picture.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => this.speak(this.at(event)));
+    picture.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => this.pointed(this.at(event)));
     picture.addEventListener("pointerleave", () => this.speak(null));
-    picture.addEventListener("click", (/** @type {MouseEvent} */ event) => this.press(this.at(event)));
-    picture.addEventListener("focus", () => (this.clamp(), this.mark(), this.speak(this.cursor)));
+    picture.addEventListener("click", (/** @type {MouseEvent} */ event) => this.clicked(this.at(event)));
+    picture.addEventListener("focus", () => this.focused());
     picture.addEventListener("blur", () => (this.mark(), this.speak(null)));
     picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
     const drag = (/** @type {PointerEvent} */ event) => {
@@ -151,6 +154,29 @@ export class Board {
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const column = x < g.gutter ? -1 : Math.min(g.from + g.shown - 1, g.from + Math.floor((x - g.gutter) / g.cw));
     return { row: y < g.mapY ? -1 : g.rowAt(y), column };
+  }
+
+  /** @param {Place | null} place */
+  pointed(place) {
+    if (place && this.pressed && place.row === this.pressed.row && place.column === this.pressed.column) return;
+    this.pressed = null;
+    this.speak(place);
+  }
+
+  /** After a press the picture's own sentence says what came of it. @param {Place | null} place */
+  clicked(place) {
+    this.pressed = place;
+    if (place) this.cursor = place;
+    this.speak(null);
+    this.press(place);
+  }
+
+  /** By the keyboard: a press focuses too, and must not move the sentence. */
+  focused() {
+    if (!this.picture.matches(":focus-visible")) return;
+    this.clamp();
+    this.mark();
+    this.speak(this.cursor);
   }
 
   /** @param {Place | null} place */

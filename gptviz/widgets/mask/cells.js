@@ -15,7 +15,7 @@ export function drawCells(picture, g, board) {
   }
   picture.querySelector(".gv-g-values")?.remove();
   const colour = board.reach ? moved(board) : ahead(g, board);
-  const values = svg("g", { class: "gv-g-values" });
+  const values = svg("g", { class: "gv-g-values", "pointer-events": "none" });
   const numbers = board.reach && g.cellH >= g.small * 1.5 && g.cw >= g.small * 3.3;
   let index = 0;
   for (let r = board.layers; r >= 0; r--)

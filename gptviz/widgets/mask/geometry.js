@@ -19,7 +19,7 @@ export function geometryOf(size, root, now, focus, wanted) {
   const fs = Math.min(13.5 * unit, Math.max(10.5 * unit, cw / 4.4));
   const label = labelling(cw, fs);
   const labelH = label.level ? 2.7 * fs : (phone ? 46 : 58) * unit;
-  const bottom = labelH + (columns.all ? 0 : 24) + 22 * unit;
+  const bottom = labelH + (columns.all ? 0 : 24) + (H < 230 ? 4 : 22 * unit);
   const bars = barsOf(H - bottom, now, { unit, phone, topWords: label.level ? 1.6 * fs : 2 });
   const room = H - bottom - bars.mapY - 4 * unit;
   const low = Math.min(room / (now.layers + 1), 22 * unit); // the embedding's row

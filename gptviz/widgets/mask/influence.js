@@ -147,7 +147,7 @@ export class Influence {
   mark() {
     const node = this.picture.querySelector(".gv-cursor");
     if (!node || !this.sizes) return;
-    node.setAttribute("visibility", document.activeElement === this.picture ? "visible" : "hidden");
+    node.setAttribute("visibility", this.picture.matches(":focus-visible") ? "visible" : "hidden");
     const { left, top, cell } = this.sizes;
     const [i, j] = this.cursor;
     const place = { x: left + j * cell, y: top + i * cell, width: cell, height: cell };
@@ -161,7 +161,10 @@ export class Influence {
       this.speak(row === undefined ? null : [Number(row), Number(column)]);
     });
     picture.addEventListener("pointerleave", () => this.speak(null));
-    picture.addEventListener("focus", () => (this.mark(), this.speak(this.cursor)));
+    picture.addEventListener("focus", () => {
+      this.mark();
+      if (picture.matches(":focus-visible")) this.speak(this.cursor);
+    });
     picture.addEventListener("blur", () => (this.mark(), this.speak(null)));
     picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
       const step = STEPS.get(event.key);

@@ -31,12 +31,14 @@ function token(g, word, c, line, name) {
 
 /** The layers' names and masks: pressing one takes its mask away. @param {any} g @param {any} now @returns {any[]} */
 export function drawNames(g, now) {
-  const every = g.rowH >= g.small * 1.1 ? 1 : 5;
+  const dense = g.rowH < g.small * 1.1;
+  const every = dense ? 5 * Math.max(1, Math.ceil(g.small / (5 * g.rowH))) : 1;
   const few = now.open.size < 3 ? [...now.open] : [];
   const out = [];
   for (let l = 0; l < now.layers; l++) {
     const crowded = few.some((o) => o !== l && Math.abs(o - l) * g.rowH < g.small);
-    const named = few.includes(l) || ((l % every === 0 || l === now.layers - 1) && !crowded);
+    const last = l === now.layers - 1 && (l % every) * g.rowH > g.small;
+    const named = few.includes(l) || ((l % every === 0 || last) && !crowded);
     out.push(layer(g, l, now.open.has(l), named));
   }
   if (g.phone) return out;

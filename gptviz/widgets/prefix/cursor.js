@@ -40,7 +40,7 @@ export class Cursor {
 
   /** The frame again after the picture was drawn anew, and its sentence. */
   show() {
-    const seen = document.activeElement === this.picture;
+    const seen = this.picture.matches(":focus-visible");
     this.picture.querySelector(".gv-cursor")?.remove();
     if (!seen) return this.cells.speak(null);
     this.place = this.cells.within(this.place);

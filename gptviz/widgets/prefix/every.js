@@ -40,6 +40,7 @@ export class Every {
     this.g = null;
     this.method = "edit";
     this.moving = 0;
+    this.pressed = 0; // the row that was pressed last
     this.cursor = new Cursor(this.picture, {
       within: ([r, i]) => this.within(r, i),
       box: ([r, i]) => (this.now && this.now.T <= MOST ? cellBox(this.g, r + 1, i) : null),
@@ -73,6 +74,16 @@ export class Every {
     this.moving = done ? 0 : keep;
     if (done && keep !== this.checks.keep) this.app.set({ keep });
     else this.paint();
+  }
+
+  /**
+   * A row chosen: the picture's own sentence says what came of it, until another row is pointed at.
+   * @param {number} n
+   */
+  press(n) {
+    this.pressed = n;
+    this.app.parts.stage.point(null);
+    this.cut(n, true);
   }
 
   toggle() {
@@ -133,7 +144,7 @@ export class Every {
       escapes: (/** @type {number} */ n) => found.every_ready && found.caught > 0 && !this.notices(n),
     };
     const on = {
-      pick: (/** @type {number} */ n) => this.cut(n, true),
+      pick: (/** @type {number} */ n) => this.press(n),
       point: (/** @type {number} */ n, /** @type {number | null} */ i) => this.speak(n, i),
     };
     const triangle = fits ? drawTriangle(g, rows, on) : [];
@@ -194,6 +205,8 @@ export class Every {
   /** @param {number} n @param {number | null} i */
   speak(n, i) {
     const now = /** @type {Run} */ (this.now);
+    if (n === this.pressed && !this.picture.matches(":focus-visible")) return;
+    if (i !== null) this.pressed = 0;
     if (i === null || n > now.done) return this.app.parts.stage.point(null);
     const x = this.at(n, i);
     const key = x === 0 ? "cell_zero" : x > now.tolerance ? "cell_moved" : "cell_dust";

@@ -20,6 +20,7 @@ export function drawPanels(g, checks, fault, moving, point) {
   const upper = Math.max(96 * g.unit, room * 0.36);
   const gap = 14 * g.unit;
   const shared = { g, checks, fault, moving, point };
+  if (room < 200 * g.unit) return panel({ ...shared, name: "own", y: top, height: room }); // the answer alone
   const second = { ...shared, name: "faulty", y: top + upper + gap, height: room - upper - gap };
   return [...panel({ ...shared, name: "own", y: top, height: upper }), ...panel(second)];
 }
@@ -40,7 +41,7 @@ function panel(p) {
   ];
   if (p.moving) return out;
   const scale = SCALES.find((s) => s >= 1.02 * Math.max(...side.moved)) || 1;
-  const most = (at.base - at.top - 24 * g.unit) / scale; // px of a whole guess
+  const most = Math.max(0, at.base - at.top - 24 * g.unit) / scale; // px of a whole guess
   const last = Math.min(checks.keep, g.from + g.shown);
   for (let c = g.from; c < last; c++) out.push(...column(p, side, c, at, most));
   return out;

@@ -103,8 +103,8 @@ class Strip {
     const by = moves[event.key];
     if (!by) return;
     event.preventDefault();
-    const first = by > 0 ? g.from : g.to - 1;
-    const next = this.cursor < 0 ? first : Math.min(n - 1, Math.max(0, this.cursor + by));
+    const here = this.cursor >= 0 ? this.cursor : by > 0 ? g.from - 1 : g.to;
+    const next = Math.min(n - 1, Math.max(0, here + by));
     if (next < g.from || next >= g.to) this.acts.choose(next);
     this.aim(next);
   }

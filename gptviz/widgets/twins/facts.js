@@ -69,5 +69,6 @@ export function sentenceOf(view, now, run, running) {
   if (now.at === 0) return "say_start";
   if (view.data === "random") return now.last ? "say_random" : "say_random_midway";
   if (!now.last) return "say_midway";
-  return run.twin.loss < run.floor - CLOSE ? "say_answer" : "say_both_above";
+  if (run.twin.loss >= run.floor - CLOSE) return "say_both_above";
+  return run.twin.wrote[run.twin.wrote.length - 1].valid ? "say_answer" : "say_none";
 }

@@ -75,7 +75,7 @@ class Twins {
     this.app.facts(facts);
     this.app.parts.stage.say(`twins.${sentenceOf(this.view, now, this.run, this.running)}`, facts);
     // words: twins.say_answer twins.say_both_above twins.say_midway twins.say_start twins.say_random twins.say_grammar
-    // words: twins.say_training twins.say_stopped twins.say_random_midway twins.say_random_grammar
+    // words: twins.say_none twins.say_training twins.say_stopped twins.say_random_midway twins.say_random_grammar
     this.app.parts.steps.prose();
   }
 

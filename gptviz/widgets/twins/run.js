@@ -24,7 +24,7 @@ export function extend(run, value) {
       mine.wrote.push(...theirs.wrote);
     } else {
       mine.losses.push(...theirs.losses);
-      if (theirs.wrote) mine.wrote.push(theirs.wrote);
+      mine.wrote.push(...theirs.wrote);
     }
   }
 }

@@ -1,0 +1,190 @@
+"""gptviz in a notebook or a script, without a page or a server:
+
+    import gptviz
+    model = gptviz.load("nano")
+    model.attention("The cat sat on the mat", layer=3, head=1).matrix
+    model.next_token("The cat sat on the", temperature=0.7)
+    model.generate("The cat sat", max_new_tokens=10).text
+
+Methods have the names and arguments of the endpoints and give dataclasses with tensors. A bad value raises UserError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torch import Tensor
+
+from gptviz.decoder.attention import MaskRule
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.run import Run
+from gptviz.decoder.sources import weights
+from gptviz.lab.looking import heads, logit_lens
+from gptviz.lab.looking.logit_lens import Reading
+from gptviz.lab.masking import leak, prefix
+from gptviz.lab.masking.leak import Contamination
+from gptviz.lab.masking.prefix import Check
+from gptviz.lab.writing import sampling
+from gptviz.lab.writing.sampling import Settings
+from gptviz.lab.writing.writer import BeamSearch, Writing
+
+STRATEGIES = ("greedy", "sample", "beam")
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One head's matrix [T, T] at a stage; row q is what the query at position q gives each key."""
+
+    tokens: list[str]
+    layer: int
+    head: int
+    stage: str
+    matrix: Tensor = field(repr=False)
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """The likeliest next tokens with their text, likeliest first, and the whole distribution behind them."""
+
+    tokens: list[str]
+    p: list[float]  # after temperature, top-k and top-p
+    entropy: float  # nats, of the same distribution
+    stages: sampling.Stages = field(repr=False)  # float64 [V] at each stage
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A continuation: the text it adds, its ids, and why it stopped ("end_of_text", "length" or "context").
+
+    The token that ends a text is among the ids, not in the text.
+    """
+
+    text: str
+    ids: list[int] = field(repr=False)
+    stop: str = ""
+
+
+def load(name: str | Path = "nano", *, device: str = "auto", dtype: str = "float32", offline: bool = False) -> Model:
+    """A model by its name in the catalogue, a Hub id, or a checkpoint folder; fetched where it is not yet here.
+
+    UserError, with one sentence, when no source can give it or the device is not there.
+    """
+    found = weights.locate(name, offline=offline)
+    return Model(Decoder.load(found.folder, name=found.name, source=found.source, device=device, dtype=dtype))
+
+
+class Model:
+    """A loaded model; `decoder` is the layer below, for all that has no method here."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+
+    def __repr__(self) -> str:
+        shape, where = self.decoder.shape, self.decoder.device
+        kind = str(self.decoder.dtype).removeprefix("torch.")
+        return f"<gptviz {self.decoder.name}: {shape.layers} layers × {shape.heads} heads, {kind} on {where}>"
+
+    def ids(self, text: str) -> list[int]:
+        """The text's token ids [T]. UserError for an empty text and for one that is longer than the context."""
+        if not isinstance(text, str) or not text:
+            raise UserError(f"text is {brief(repr(text))}; it must be a string of at least one character.")
+        return self.decoder.check_ids(self.decoder.tokenizer.encode(text))
+
+    def tokens(self, text: str) -> list[str]:
+        """The text's tokens as the pages show them: blanks visible, bytes where a token is no whole character."""
+        return self._shown(self.ids(text))
+
+    def run(
+        self, text: str, *, capture: Sequence[int] = (), open_layers: Sequence[int] = (), direction: str = "causal"
+    ) -> Run:
+        """One forward pass: logits [T, V], the stream [L+1, T, d], and attention [h, T, T] of the captured layers."""
+        rule = self._rule(open_layers, direction)
+        return self.decoder.run(self.ids(text), rule=rule, capture=capture, residual=True)
+
+    def attention(
+        self, text: str, layer: int = 0, head: int = 0, stage: str = "weights", open_layers: Sequence[int] = ()
+    ) -> Attention:
+        """One head from scores through mask to weights; `stage` is "scores", "masked" or "weights"."""
+        if stage not in heads.STAGES:
+            raise UserError(f'stage is "{brief(stage)}"; it must be one of {", ".join(heads.STAGES)}.')
+        layer, head = self.decoder.check_layer(layer), self.decoder.check_head(head)
+        rule = self._rule(open_layers, "none" if open_layers else "causal")
+        kept = self.decoder.run(self.ids(text), rule=rule, capture=[layer], last_only=True).attention[layer]
+        return Attention(self.tokens(text), layer, head, stage, heads.stage_of(kept, head, stage))
+
+    def mask(
+        self,
+        text: str,
+        open_layers: Sequence[int] = (),
+        direction: str = "causal",
+        position: int = -1,
+        replacement: str = " the",
+    ) -> Contamination:
+        """What moves when the token at `position` is replaced: stream [L+1, T] and logits [T], largest |Δ| each."""
+        ids = self.ids(text)
+        position = leak.check_position(position, len(ids))
+        new = leak.one_token(self.decoder, replacement)
+        return leak.contamination(self.decoder, ids, position, new, self._rule(open_layers, direction))
+
+    def prefix(
+        self, text: str, keep: int, open_layers: Sequence[int] = (), direction: str = "causal", method: str = "truncate"
+    ) -> Check:
+        """Do the logits of the first `keep` tokens depend on what follows? Largest |Δ| at each, with its tolerance."""
+        return prefix.check(self.decoder, self.ids(text), keep, self._rule(open_layers, direction), method)
+
+    def next_token(
+        self, text: str, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, count: int = 20
+    ) -> NextToken:
+        """The next token's distribution over the whole vocabulary.
+
+        temperature 0 is greedy, top_k 0 and top_p 1 are off; at most `count` tokens are listed.
+        """
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise UserError(f"count is {brief(repr(count))}; it must be a whole number from 1 up.")
+        logits = self.decoder.run(self.ids(text), last_only=True).logits[-1]
+        found = sampling.stages(logits, Settings(temperature, top_k, top_p))
+        likeliest = found.kept_ids()[:count]
+        return NextToken(self._shown(likeliest), found.final[likeliest].tolist(), sampling.entropy(found.final), found)
+
+    def lens(self, text: str, position: int = -1, count: int = 5) -> list[Reading]:
+        """The prediction at one position read off after the embedding and after each layer: L+1 readings."""
+        return logit_lens.logit_lens(self.decoder, self.run(text), position, count=count)
+
+    def generate(
+        self,
+        text: str,
+        strategy: str = "greedy",
+        max_new_tokens: int = 20,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        beams: int = 4,
+        seed: int = 0,
+        use_cache: bool = True,
+    ) -> Generated:
+        """A continuation of the text, "greedy", "sample" (with the seed) or "beam"."""
+        if strategy not in STRATEGIES:
+            raise UserError(f'strategy is "{brief(strategy)}"; it must be one of {", ".join(STRATEGIES)}.')
+        ids, settings = self.ids(text), Settings(temperature, top_k, top_p)
+        if strategy == "beam":
+            search = BeamSearch(self.decoder, ids, beams=beams, max_new_tokens=max_new_tokens)
+            for _ in search:
+                pass
+            return self._generated(ids, search.finished[0].ids if search.finished else [], search.stop)
+        choose = sampling.greedy if strategy == "greedy" else sampling.sampler(settings, sampling.check_seed(seed))
+        writing = Writing(self.decoder, ids, choose, max_new_tokens=max_new_tokens, use_cache=use_cache)
+        new = [step.id for step in writing]
+        return self._generated(ids, new, writing.stop)
+
+    def _generated(self, prompt: list[int], new: list[int], stop: str) -> Generated:
+        said = new[:-1] if stop == "end_of_text" else new
+        return Generated(self.decoder.tokenizer.decode_after(prompt, said), new, stop)
+
+    def _shown(self, ids: Sequence[int]) -> list[str]:
+        return [token.shown for token in self.decoder.tokenizer.tokens(list(ids))]
+
+    def _rule(self, open_layers: Sequence[int], direction: str) -> MaskRule:
+        return leak.rule_of(open_layers, direction, self.decoder.shape.layers)

@@ -1,0 +1,208 @@
+"""What the command line and the GPTVIZ_ variables say, checked without any heavy import: mistakes are found at once."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.sources import catalogue
+
+ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
+DTYPES = ("float32", "bfloat16", "float16")
+DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d{1,2})?")
+ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+CACHE = "GPTVIZ_CACHE"  # the one variable without a flag: where converted models are kept
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What to start: every value is one that can be used, as far as that shows without loading anything."""
+
+    model: str
+    device: str
+    dtype: str
+    host: str
+    port: int
+    root_path: str
+    offline: bool
+    share: bool
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One flag and its variable; `check` gives the value, or says with ValueError what is allowed."""
+
+    name: str
+    default: str
+    text: str
+    check: Callable[[str], Any]
+
+    @property
+    def variable(self) -> str:
+        return "GPTVIZ_" + self.name.upper().replace("-", "_")
+
+    @property
+    def field(self) -> str:
+        return self.name.replace("-", "_")
+
+
+def read(arguments: Sequence[str] | None = None, variables: Mapping[str, str] = os.environ) -> Chosen:
+    """The flags, then the variables, then the defaults. Exit 2 with one sentence for the first value that cannot be."""
+    parser = _parser(variables)
+    given = vars(parser.parse_args(arguments))
+    try:
+        values = {flag.field: _value(flag, given[flag.field], variables) for flag in FLAGS}
+        _check_cache(variables)
+    except UserError as error:
+        parser.error(str(error))
+    return Chosen(**values)
+
+
+def unknown(variables: Mapping[str, str] = os.environ) -> list[str]:
+    """A sentence for each GPTVIZ_ variable that means nothing here, and so was probably meant as another."""
+    known = [*(flag.variable for flag in FLAGS), CACHE]
+    odd = sorted(name for name in variables if name.startswith("GPTVIZ_") and name not in known)
+    return [f"The variable {brief(name)} means nothing here{_meant(name, known)}." for name in odd]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence instead of the usage and a fragment."""
+        sentence = message[0].upper() + message[1:]
+        self.exit(2, sentence if sentence.endswith(".") else f"{sentence}; --help lists what there is.\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        super().exit(status, message and message.rstrip("\n") + "\n")
+
+
+def _parser(variables: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = _Parser(description="gptviz: see how a decoder-only language model works.", allow_abbrev=False)
+    for flag in FLAGS:
+        now = _shown(variables.get(flag.variable) or flag.default or "-").replace("%", "%%")
+        help_ = f"{flag.text} [{flag.variable}, now: {now}]"
+        if flag.check is _switch:
+            parser.add_argument(f"--{flag.name}", action="store_const", const="1", help=help_)
+        else:
+            parser.add_argument(f"--{flag.name}", help=help_)
+    return parser
+
+
+def _value(flag: Flag, given: str | None, variables: Mapping[str, str]) -> Any:
+    """A flag that was given wins over its variable; an empty variable counts as none."""
+    where, text = (
+        (f"--{flag.name}", given) if given is not None else (flag.variable, variables.get(flag.variable) or "")
+    )
+    if given is None and not text:
+        return flag.check(flag.default)
+    try:
+        return flag.check(text or "")
+    except UserError:
+        raise
+    except ValueError as error:
+        raise UserError(f'{where} is "{_shown(text or "")}"; {error}.') from None
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in (*ON, *OFF):
+        raise ValueError(f"it must be one of {', '.join(ON)} or {', '.join(OFF[1:])}")
+    return text.lower() in ON
+
+
+def _port(text: str) -> int:
+    if not (re.fullmatch(r"[0-9]{1,5}", text) and 1 <= int(text) <= 65535):
+        raise ValueError("it must be a whole number from 1 to 65535")
+    return int(text)
+
+
+def _host(text: str) -> str:
+    host = text.removeprefix("[").removesuffix("]")
+    if not host or len(host) > 253 or not re.fullmatch(r"[A-Za-z0-9._:%-]+", host):
+        raise ValueError("it must be an address or name of this machine, such as 127.0.0.1, or 0.0.0.0 for all")
+    return host
+
+
+def _device(text: str) -> str:
+    if not DEVICE.fullmatch(text):
+        raise ValueError("it must be auto, cpu, cuda, cuda with a number such as cuda:1, or mps")
+    return text
+
+
+def _dtype(text: str) -> str:
+    if text not in DTYPES:
+        raise ValueError(f"it must be {', '.join(DTYPES[:-1])} or {DTYPES[-1]}")
+    return text
+
+
+def _root_path(text: str) -> str:
+    path = text.rstrip("/")
+    if path and (not ROOT_PATH.fullmatch(path) or {".", ".."} & set(path.split("/"))):
+        raise ValueError("it must be a path such as /gptviz, with letters, digits and . _ ~ - between its slashes")
+    return path
+
+
+def _model(text: str) -> str:
+    """A name that something could be loaded for. Whether it then can be is seen later, with the page up."""
+    if not text:
+        return ""
+    found = catalogue.find(text)  # UserError, and so a sentence of its own, for what can be no name
+    if isinstance(found, Path) or found.name in catalogue.MODELS or "/" in text or _in_hub_cache(text):
+        return text
+    # What is left is an id without an owner, as in the Hub's first years: now hardly ever anything but a slip.
+    raise ValueError(
+        f"there is no such model or folder{_meant(text, list(catalogue.MODELS))}; "
+        f"use one of {', '.join(catalogue.MODELS)}, a Hub id such as owner/model, or an existing folder"
+    )
+
+
+def _in_hub_cache(name: str) -> bool:
+    from huggingface_hub import constants
+
+    users = os.environ.get("HF_HUB_CACHE") or constants.HF_HUB_CACHE
+    return (Path(users).expanduser() / f"models--{name}").is_dir()
+
+
+def _check_cache(variables: Mapping[str, str]) -> None:
+    """UserError where converted models could never be kept: a file stands in the way."""
+    text = variables.get(CACHE, "")
+    try:
+        path = Path(text).expanduser() if text else None
+        while path is not None and not path.exists() and path != path.parent:
+            path = path.parent
+        usable = path is None or path.is_dir()
+    except (OSError, RuntimeError, ValueError):
+        usable = False
+    if not usable:
+        raise UserError(f'{CACHE} is "{_shown(text)}"; it must be a folder, or one that can be made.')
+
+
+def _meant(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _shown(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in brief(text))
+
+
+FLAGS = (
+    Flag("model", "", "a name of the catalogue (gpt2, smollm2-135m, nano …), a Hub id, or a checkpoint folder", _model),
+    Flag("device", "auto", "auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1 or mps", _device),
+    Flag("dtype", "float32", "number format of the weights: float32, bfloat16 or float16", _dtype),
+    Flag(
+        "host",
+        "0.0.0.0" if "SPACE_ID" in os.environ else "127.0.0.1",
+        "address to listen on; 0.0.0.0 lets a class in",
+        _host,
+    ),
+    Flag("port", "7860", "port to listen on, 1 to 65535", _port),
+    Flag("root-path", "", "path below which a proxy shows the page, such as /gptviz", _root_path),
+    Flag("offline", "", "use only what is on this machine", _switch),
+    Flag("share", "", "ask Gradio for a public link", _switch),
+)

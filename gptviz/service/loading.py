@@ -1,0 +1,89 @@
+"""Loading models at the start: the bundled one now, the wanted one behind it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
+from gptviz.decoder.sources import weights
+from gptviz.decoder.sources.weights import Located, Progress
+
+log = logging.getLogger("gptviz")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line decides: which model, where from, on what."""
+
+    model: str = ""
+    offline: bool = False
+    device: str = "auto"
+    dtype: str = "float32"
+
+
+@dataclass
+class Status:
+    """How the loading of the larger model stands, for the header."""
+
+    loading: bool = False
+    sentence: str = ""
+    fraction: float | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class Loader:
+    """Loads the bundled model, then the wanted one on a thread of its own, and says how that stands."""
+
+    def __init__(self, options: Options, add: Callable[[Decoder], None]) -> None:
+        self.options, self.add = options, add
+        self.status = Status()
+
+    def start(self) -> threading.Thread:
+        """Load the bundled model now; the thread that is returned loads the wanted one."""
+        bundled = weights.locate("nano")
+        self.add(self._load(bundled))
+        self.status = Status(loading=True, sentence="Looking for the model.")
+        thread = threading.Thread(target=self._load_wanted, args=[bundled], name="gptviz-load", daemon=True)
+        thread.start()
+        return thread
+
+    def _load(self, located: Located) -> Decoder:
+        return Decoder.load(
+            located.folder,
+            name=located.name,
+            source=located.source,
+            device=self.options.device,
+            dtype=self.options.dtype,
+        )
+
+    def _load_wanted(self, bundled: Located) -> None:
+        notes: list[str] = []
+        try:
+            located = weights.locate_default(self.options.model, offline=self.options.offline, progress=self._report)
+            notes = list(located.notes)
+            if located.folder.resolve() != bundled.folder.resolve():  # a folder called nano is another model
+                self._report(Progress("load", 0, 0, f"Loading {located.name} {located.source}."))
+                self.add(self._load(located))
+                log.info("%s is ready.", located.name)
+        except UserError as error:
+            notes.append(str(error))
+        except Exception as error:  # a thread's error would be lost: the header must say it
+            log.exception("The model could not be loaded.")
+            notes.append(f"The model could not be loaded ({type(error).__name__}).")
+        for note in notes:
+            log.warning(note)
+        home = str(Path.home())  # the page may be seen by a class: it need not name this user's folders
+        self.status = Status(notes=[note.replace(home, "~") for note in notes])
+
+    def _report(self, progress: Progress) -> None:
+        known = progress.total_bytes > 0
+        fraction = progress.done_bytes / progress.total_bytes if known else None
+        self.status = Status(True, progress.sentence, fraction)
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{progress.sentence}", end="", file=sys.stderr, flush=True)
