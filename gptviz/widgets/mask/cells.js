@@ -2,6 +2,7 @@
 import { label as inkOn, mix } from "../kit/colour.js";
 import { svg } from "../kit/dom.js";
 import { delta } from "../kit/numbers.js";
+import { legible } from "./legible.js";
 
 /** @param {any} picture the svg @param {any} g the geometry @param {any} board */
 export function drawCells(picture, g, board) {
@@ -21,7 +22,8 @@ export function drawCells(picture, g, board) {
   for (let r = board.layers; r >= 0; r--)
     for (let c = g.from; c < g.from + g.shown; c++) {
       const node = group.children[index++];
-      const { kind, share } = colour(r, c);
+      const { kind, share: full } = colour(r, c);
+      const share = numbers && kind !== "zero" ? legible(`--${kind}`, full) : full;
       node.dataset.kind = kind;
       node.style.fill = kind === "zero" ? "var(--void)" : mix("--card", `--${kind}`, share);
       node.style.setProperty(

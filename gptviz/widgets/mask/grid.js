@@ -3,6 +3,7 @@ import { label as inkOn, mix } from "../kit/colour.js";
 import { el, fill } from "../kit/dom.js";
 import { decimal, percent } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
+import { legible } from "./legible.js";
 
 const SAYS = new Map([
   ["causal", "grid_causal"],
@@ -96,8 +97,9 @@ function weights(now) {
 /** @param {string} mark */
 const sign = (mark) => el("span", { class: "gv-op" }, mark);
 
-/** @param {string} words @param {string} colour @param {number} share */
-function tinted(words, colour, share) {
+/** @param {string} words @param {string} colour @param {number} wanted */
+function tinted(words, colour, wanted) {
+  const share = legible(colour, wanted);
   const [background, color] = [mix("--card", colour, share), inkOn("--card", colour, share)];
   return el("td", { style: { background, color } }, words);
 }

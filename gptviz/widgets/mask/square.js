@@ -3,6 +3,7 @@ import { label as inkOn, mix } from "../kit/colour.js";
 import { svg } from "../kit/dom.js";
 import { delta } from "../kit/numbers.js";
 import { fit } from "./columns.js";
+import { legible } from "./legible.js";
 
 /** @param {HTMLElement} box @param {number} T @param {number} unit */
 export function sizesOf(box, T, unit) {
@@ -43,11 +44,12 @@ export function drawSquare(sizes, now, at) {
  * @param {number} j
  * @param {number} x
  * @param {string} kind
- * @param {number} share
+ * @param {number} full
  */
-function cell({ left, top, cell: side }, i, j, x, kind, share) {
+function cell({ left, top, cell: side }, i, j, x, kind, full) {
   const [px, py] = [left + j * side, top + i * side];
   const none = kind === "wait" || kind === "zero";
+  const share = none || side < 27 ? full : legible(`--${kind}`, full);
   const colour = none ? `var(--${kind === "wait" ? "card" : "void"})` : mix("--card", `--${kind}`, share);
   const size = Math.max(1, side - 1);
   const place = { x: px + 0.5, y: py + 0.5, width: size, height: size, rx: Math.min(2, side / 8) };

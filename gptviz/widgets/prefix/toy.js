@@ -44,7 +44,7 @@ function panel(toy, name) {
   const side = toy[name];
   const top = Math.max(...side.full.flat().map(Math.abs));
   const columns = ["", "prefix.toy_reads", "prefix.toy_with", "prefix.toy_without", "prefix.toy_moved"];
-  const head = columns.map((key) => el("th", { scope: "col" }, key && text(key)));
+  const head = columns.map((key) => (key ? el("th", { scope: "col" }, text(key)) : el("td")));
   const row = (/** @type {string} */ word, /** @type {number} */ k) => {
     const kept = k < toy.keep;
     const moved = side.deltas[k];
