@@ -1,4 +1,4 @@
-"""The attention page: what it draws and says is what the model computes, and every control, pointer and key moves it."""
+"""The attention page: it draws and says what the model computes, and every control, pointer and key moves it."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ def watch(
 ) -> Run:
     """Call look(layer, scores, weights), [h, T, T] each, for every layer of one pass over the ids.
 
-    Returns the run, whose `seen` has the mask of every layer; `inputs`, `residual` and `edits` as in `Decoder.run`. At most two layers' matrices are in memory at once when
-    the text is long.
+    Returns the run, whose `seen` has the mask of every layer; `inputs`, `residual` and `edits` as in `Decoder.run`. At
+    most two layers' matrices are in memory at once when the text is long.
     """
     shape = decoder.shape
     if 2 * 4 * shape.layers * shape.heads * len(ids) ** 2 > KEEP_BYTES:
