@@ -1,6 +1,7 @@
 // The page's state and what follows from it: one store in the browser; the server keeps nothing of a reader.
 import * as address from "./address.js";
 import { ask, stream } from "./ask.js";
+import { setTheme } from "./colour.js";
 import { Painter } from "./painter.js";
 import { text } from "./words.js";
 
@@ -227,7 +228,7 @@ export class App {
 
   theme() {
     const dark = !document.body.classList.contains("dark");
-    document.body.classList.toggle("dark", dark);
+    setTheme(dark);
     this.view.theme = dark ? "dark" : "light";
     this.write(false);
   }

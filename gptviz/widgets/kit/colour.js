@@ -83,12 +83,21 @@ export function onTheme(listener) {
   listeners.add(listener);
 }
 
+/** What the page is to be; Gradio sets its own when it starts, which may be later. */
+let wanted = false;
+
+/** @param {boolean} dark */
+export function setTheme(dark) {
+  wanted = dark;
+  document.body.classList.toggle("dark", dark);
+}
+
 export function watchTheme() {
   let dark = document.body.classList.contains("dark");
   new MutationObserver(() => {
-    const now = document.body.classList.contains("dark");
-    if (now === dark) return;
-    dark = now;
+    if (document.body.classList.contains("dark") !== wanted) document.body.classList.toggle("dark", wanted);
+    if (dark === wanted) return;
+    dark = wanted;
     known.clear();
     listeners.forEach((listener) => listener());
   }).observe(document.body, { attributes: true, attributeFilter: ["class"] });

@@ -1,7 +1,7 @@
 // The entry: builds the frame, the stage and the steps, and opens what the address asks for.
 import { App } from "./app.js";
 import { BASE, ask } from "./ask.js";
-import { onTheme, watchTheme } from "./colour.js";
+import { onTheme, setTheme, watchTheme } from "./colour.js";
 import { el, unpacked } from "./dom.js";
 import { createFrame } from "./frame.js";
 import { watchMenus } from "./menus.js";
@@ -29,8 +29,7 @@ async function start() {
   document.body.append(root); // beside Gradio's own elements, whose resets would undo ours
   document.documentElement.lang = manifest.language;
   const theme = query.get("theme");
-  if (theme) document.body.classList.toggle("dark", theme === "dark");
-  else if (!query.get("__theme")) darkAsSystem();
+  setTheme(theme ? theme === "dark" : query.get("__theme") === "dark" || darkSystem());
   watchTheme();
   app.open(location.search);
   here.gptviz.app = app;
@@ -134,10 +133,7 @@ function chosen(asked) {
   return found || "en";
 }
 
-function darkAsSystem() {
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  document.body.classList.toggle("dark", dark);
-}
+const darkSystem = () => matchMedia("(prefers-color-scheme: dark)").matches;
 
 if (document.body) start();
 else addEventListener("DOMContentLoaded", start);
