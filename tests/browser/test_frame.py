@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from gptviz.lessons import PAGES, frame
 from gptviz.lessons.steps import read
@@ -190,3 +190,18 @@ def test_the_stage_is_one_tab_stop_away(open_page: Opener) -> None:
     expect(page.locator(".gv-skip")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#gv-stage")).to_be_focused()
+
+
+def test_the_menu_leads_to_the_endpoints(url: str, chromium: Browser) -> None:
+    page = chromium.new_page()  # Gradio's own page asks for things that are not there, which is its affair
+    page.goto(f"{url}?lesson=next_token")
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Use without a browser").click()
+    expect(page.get_by_text("/next_token", exact=False).first).to_be_visible()
+    page.close()
+
+
+def test_a_theme_that_was_asked_for_stays(open_page: Opener) -> None:
+    page = open_page("next_token", theme="dark")
+    page.wait_for_timeout(1500)  # Gradio sets a theme of its own when it has started
+    assert page.evaluate("document.body.classList.contains('dark')")

@@ -235,7 +235,7 @@ export class App {
 
   /** Gradio's page about the endpoints. */
   api() {
-    location.assign(`${location.pathname}?view=api`);
+    location.assign(`${location.pathname}?view=docs`);
   }
 
   copyLink() {

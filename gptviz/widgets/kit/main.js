@@ -14,7 +14,7 @@ here.gptviz ??= {};
 
 async function start() {
   const query = new URLSearchParams(location.search);
-  if (query.get("view")) return; // Gradio's own page about the endpoints
+  if (query.get("view")) return documents();
   const language = chosen(query.get("lang"));
   const address = new URL(`../../manifest-${language}.json`, import.meta.url);
   const [manifest, status] = await Promise.all([
@@ -131,6 +131,13 @@ function chosen(asked) {
   const wishes = [asked || "", ...navigator.languages.filter((wish) => wish !== "qps")];
   const found = wishes.flatMap((wish) => [wish, wish.split("-")[0]]).find((wish) => there.includes(wish));
   return found || "en";
+}
+
+/** Gradio's own page about the endpoints: it opens by a button that is there once Gradio has started. */
+function documents() {
+  const button = /** @type {HTMLElement | null} */ (document.querySelector("button.show-api"));
+  if (button) button.click();
+  else setTimeout(documents, 200);
 }
 
 const darkSystem = () => matchMedia("(prefers-color-scheme: dark)").matches;
