@@ -22,8 +22,7 @@ export function drawCells(picture, g, board) {
   for (let r = board.layers; r >= 0; r--)
     for (let c = g.from; c < g.from + g.shown; c++) {
       const node = group.children[index++];
-      const { kind, share: full } = colour(r, c);
-      const share = numbers && kind !== "zero" ? legible(`--${kind}`, full) : full;
+      const { kind, share } = tint(colour(r, c), numbers);
       node.dataset.kind = kind;
       node.style.fill = kind === "zero" ? "var(--void)" : mix("--card", `--${kind}`, share);
       node.style.setProperty(
@@ -64,6 +63,11 @@ function value(g, r, c, board, kind, share) {
     },
     words.length * g.small * 0.6 > g.cw ? "" : words,
   );
+}
+
+/** A tint that a number can be read on, where there is one. @param {any} found @param {boolean} numbers */
+function tint({ kind, share }, numbers) {
+  return { kind, share: numbers && kind !== "zero" ? legible(`--${kind}`, share) : share };
 }
 
 /** Which cells have read what comes later, by the rule alone. @param {any} g @param {any} board */
