@@ -190,7 +190,7 @@ def endpoints(service: Service) -> list[dict[str, Any]]:
             "parameters": [
                 [name, None if p.default is p.empty else p.default] for name, p in question.signature.parameters.items()
             ],
-            "says": (question.fn.__doc__ or "").strip().split("\n")[0],
+            "says": " ".join((question.fn.__doc__ or "").strip().split("\n\n")[0].split()),
             "streams": question.streams,
         }
         for question in asked

@@ -40,6 +40,7 @@ ASKED: dict[str, dict[str, Any] | None] = {
     "values": {"layer": 0, "head": 1},
     "ablate": {"heads": [[0, 1]]},
     "lens": {},
+    "attribution": {},
     "cost": {},
     # what the page alone asks
     "outlook": {},
@@ -51,6 +52,7 @@ ASKED: dict[str, dict[str, Any] | None] = {
     "order": {},
     "stream": {},
     "boxes": {},
+    "rivals": {},
     "head_grid": {},
     "head_rows": {"layer": 0, "head": 1, "last": 3},
     "head_off": {"heads": [[0, 1]]},

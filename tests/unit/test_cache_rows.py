@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
-from transformers import DynamicCache
 
-from gptviz.decoder.attention import Lens, MaskRule
+from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.lab.writing import cache_rows
-from gptviz.lab.writing.cache_rows import all_rows, moved
+from gptviz.lab.writing.cache_rows import all_rows, moved, rows_of
 from gptviz.lab.writing.edge import begin, shifted
 from tests import tiny
 
@@ -47,17 +47,16 @@ def test_rows_equal_the_models_own_projection(tiny_gpt2):
     assert (rows[1] - value.view(20, 4, 8).transpose(0, 1)).abs().max() <= 1e-5
 
 
-def test_a_model_that_reads_the_future_is_found_out(tiny_gpt2, monkeypatch):
+def test_the_rows_of_a_shared_run_are_those_a_cache_keeps(tiny_llama):
+    kept, given = all_rows(tiny_llama, IDS), rows_of(tiny_llama, IDS)
+    assert list(kept) == list(given) == list(range(tiny_llama.shape.layers))
+    for layer, pair in kept.items():
+        assert all(torch.equal(a, b) for a, b in zip(pair, given[layer], strict=True))
+
+
+def test_a_model_that_reads_the_future_is_found_out(tiny_gpt2):
     """The comparison can fail: with the mask off, later tokens reach the rows of layer 1 and up."""
-
-    def open_rows(decoder, ids):
-        cache = DynamicCache()
-        with torch.no_grad():
-            decoder.model(torch.tensor([list(ids)]), cache=cache, use_cache=True, lens=Lens(MaskRule("none")))
-        return {n: (layer.keys[0], layer.values[0]) for n, layer in enumerate(cache.layers)}
-
-    monkeypatch.setattr(cache_rows, "all_rows", open_rows)
-    found = moved(tiny_gpt2, IDS, 8)
+    found = moved(tiny_gpt2, IDS, 8, runs=partial(tiny_gpt2.run, rule=MaskRule("none")))
     assert not found.equal
     assert torch.count_nonzero(found.edited[0, :8]) == 0  # the first layer reads nobody before it projects
     assert (found.edited[1:, :8] > 1e-2).all()

@@ -13,7 +13,7 @@ from transformers import DynamicCache
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.experts import one_row_at_a_time
-from gptviz.decoder.run import Run, Runs
+from gptviz.decoder.run import Runs
 from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.writing.cache_work import TOLERANCE
 
@@ -57,12 +57,9 @@ def moved(decoder: Decoder, ids: Sequence[int], keep: int, *, runs: Runs | None 
     if not 1 <= keep < len(ids):
         raise UserError(f"keep is {keep}; it must be from 1 to {len(ids) - 1}, one less than the text has tokens.")
     other = [(i + 1) % decoder.shape.vocabulary for i in ids[keep:]]
-    layers = [rows.layer for rows in decoder.kept]
-    runs, one_row = runs or decoder.run, equal_shapes(decoder).one_row
-    found = [
-        runs(text, inputs=layers, last_only=True, one_row=one_row) for text in (ids, [*ids[:keep], *other], ids[:keep])
-    ]
-    whole, edited, alone = (given_rows(run, layers) for run in found)
+    texts = (ids, [*ids[:keep], *other], ids[:keep])
+    whole, edited, alone = (rows_of(decoder, text, runs=runs) for text in texts)
+    layers = list(whole)
     middle = layers[len(layers) // 2]
     kept = torch.cat([part[:, :keep].flatten() for pair in whole.values() for part in pair])
     samples = [rows[middle][0][0, keep - 1] for rows in (whole, edited, alone)]  # each [d_k]
@@ -81,9 +78,17 @@ def moved(decoder: Decoder, ids: Sequence[int], keep: int, *, runs: Runs | None 
     )
 
 
-def given_rows(run: Run, layers: Sequence[int]) -> dict[int, Pair]:
-    """K and V that the attention of these layers was given, float32 on the CPU: what a cache would keep."""
-    return {layer: (run.inputs[layer].key.float().cpu(), run.inputs[layer].value.float().cpu()) for layer in layers}
+def rows_of(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> dict[int, Pair]:
+    """What `all_rows` gives, from a run that others may share where a cache keeps just what attention is given.
+
+    A family that keeps something smaller and widens it for each step (DeepSeek's latent vectors) fills a cache instead.
+    """
+    given = {rows.layer: decoder.facts[rows.layer] for rows in decoder.kept}
+    each = {n: f.kv_heads * (f.key_width + f.value_width) * decoder.dtype.itemsize for n, f in given.items()}
+    if any(rows.bytes != each[rows.layer] for rows in decoder.kept):
+        return all_rows(decoder, ids)
+    run = (runs or decoder.run)(ids, inputs=list(given), last_only=True, one_row=equal_shapes(decoder).one_row)
+    return {n: (run.inputs[n].key.float().cpu(), run.inputs[n].value.float().cpu()) for n in given}
 
 
 def all_rows(decoder: Decoder, ids: Sequence[int]) -> dict[int, Pair]:
