@@ -104,7 +104,7 @@ def test_a_live_run_streams_and_ends_with_its_own_figures(open_page: Opener, mon
     assert "seed 4" in page.locator(".gv-twmark").inner_text()
     assert page.get_by_role("button", name="Train both again, live").is_visible()
     values = [float(x) for x in page.locator(".gv-twsvg .gv-twvalue").all_text_contents()]
-    assert values == pytest.approx([expected[name]["loss"] for name in ("causal", "twin")], abs=0.02)
+    assert values == pytest.approx([getattr(expected, name).loss for name in ("causal", "twin")], abs=0.02)
     for line in written(page):
         assert [right for _, right in line] == verdict([word for word, _ in line])
     page.get_by_label("The step of training that is shown").fill("10")

@@ -8,7 +8,7 @@ const HIGHEST = 3.2; // nats
 
 /** @param {any} app @param {{ changed: () => void }} acts */
 export function createCopier(app, { changed }) {
-  const picture = svg("svg", { class: "gv-copysvg", role: "img" });
+  const picture = svg("svg", { class: "gv-copysvg", role: "img", "aria-label": text("training.show_copier") });
   const root = el("div", { class: "gv-copier" }, picture);
   /** @type {any} */
   let last = null;
