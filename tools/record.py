@@ -47,7 +47,7 @@ def asked(browser: Browser, address: str) -> dict[str, Any]:
     page.on("response", lambda response: answers.append(response) if "/ask/" in response.url else None)
     page.goto(address)
     page.wait_for_selector(LIVE[0], timeout=LIVE[1])
-    page.wait_for_timeout(500)
+    page.wait_for_load_state("networkidle")
     found = {}
     for response in answers:
         name, body = response.url.rsplit("/", 1)[1], response.text()
