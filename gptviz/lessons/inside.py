@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict
 from typing import Any
 
@@ -27,6 +28,7 @@ FIELDS = {
     )
 }
 COLUMNS = 24  # read at all layers at once; more would be cells too narrow for a word
+WORD = 4  # letters: a token of the text as long as this is often the other name, or what the text would repeat
 MOST_STREAM = 2_048  # positions; the stream of all layers has to be kept
 
 
@@ -97,9 +99,9 @@ def questions(service: Service) -> list[Question]:
         p = last_logits(service, decoder, ids).double().softmax(-1)  # [V]
         order = p.argsort(descending=True, stable=True).tolist()
         there = set(ids)
-        own = [id for id in order[3:] if id in there][:1]  # often the other name, or what the text would repeat
-        chosen = [*own, *order[1:3]]
         tokens = decoder.tokenizer
+        words = (id for id in order[1:] if id in there and len(tokens.token(id).shown.strip("·")) >= WORD)
+        chosen = list(dict.fromkeys([*itertools.islice(words, 1), *order[1:3]]))
         return {
             "answer": tokens.token(order[0]).shown,
             "rivals": [{"shown": tokens.token(i).shown, "text": tokens.decode([i]), "p": float(p[i])} for i in chosen],
