@@ -3,7 +3,7 @@ import { label, mix } from "../kit/colour.js";
 import { el, fill, svg } from "../kit/dom.js";
 import { percent } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
-import { settled, word } from "./page.js";
+import { BLANK, settled, word } from "./page.js";
 
 /** @param {HTMLElement} root @param {any} app */
 export const createColumn = (root, app) => new Column(root, app);
@@ -324,6 +324,8 @@ function told(run, rows, column) {
   const values = { first: run.first - 1, last: run.last - 1, word: word(run.shown) };
   // words: inside.run_*
   const one = run.first === run.last;
+  if (BLANK.test(run.shown) && run.last < rows - 1)
+    return text(one ? "inside.run_blank_one" : "inside.run_blank", values);
   if (run.last === rows - 1) return text(one ? "inside.run_final_one" : "inside.run_final", values);
   return text(one ? "inside.run_one" : "inside.run_many", values);
 }

@@ -70,5 +70,7 @@ export function settled(/** @type {any[]} */ rows) {
   return at - 1;
 }
 
+export const BLANK = /^[·⍽⏎]+$/;
+
 /** A token as a word of a sentence: a lone blank has a name. @param {string} shown */
-export const word = (shown) => (shown === "·" ? text("inside.space") : shown);
+export const word = (shown) => (BLANK.test(shown) ? text("inside.space") : shown);

@@ -46,7 +46,10 @@ export function createStage() {
       show(nodes || own);
     },
     title: (words) => void (title.textContent = words),
-    recorded: (on) => void (mark.hidden = !on),
+    recorded(on) {
+      mark.hidden = !on;
+      box.classList.toggle("gv-there", on); // a recorded picture is not dimmed while the live one is on its way
+    },
     fail(words) {
       error.hidden = !words;
       fig.hidden = Boolean(words);

@@ -61,7 +61,8 @@ class Training {
     const found = await next.ask("shifted", args);
     if (!next.current()) return;
     const wanted = ASKS[/** @type {keyof typeof ASKS} */ (next.show)](next);
-    const same = this.asked === found && this.view && this.view.show === next.show;
+    const before = this.view;
+    const same = before && ["text", "model", "show"].every((name) => before[name] === next[name]);
     this.view = next;
     this.asked = found;
     this.controls.set(next);
