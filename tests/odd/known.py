@@ -7,8 +7,21 @@ INTERFACE = "does not call attention through the library's interface"
 # Families that are refused, with words of the sentence.
 REFUSED = {
     **dict.fromkeys(
-        ("gpt_neo", "falcon", "stablelm", "nemotron", "bloom", "mpt", "xglm", "openai-gpt", "rwkv", "xlstm",
-         "diffllama", "dory"), INTERFACE
+        (
+            "gpt_neo",
+            "falcon",
+            "stablelm",
+            "nemotron",
+            "bloom",
+            "mpt",
+            "xglm",
+            "openai-gpt",
+            "rwkv",
+            "xlstm",
+            "diffllama",
+            "dory",
+        ),
+        INTERFACE,
     ),
     **dict.fromkeys(("mamba", "jamba"), "has layers of the kind linear_attention"),
     "bart, as a decoder": "has no list of decoder blocks",
