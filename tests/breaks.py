@@ -3,6 +3,7 @@
     python tests/breaks.py                 every break, a few seconds each (on Linux and macOS: it forks)
     python tests/breaks.py model layer     those whose name contains one of the words
     python tests/breaks.py --list          their names
+    python tests/breaks.py --check         only whether each still fits the code and names tests that exist
 
 Each break replaces one piece of text in a copy of the tree and runs the tests named beside it, which must fail there
 and pass in the copy as it was. A break that nothing notices ends the script with 1. The breaks stand in breaks.toml.
@@ -101,12 +102,29 @@ def _exit_code(child: int) -> int:
         time.sleep(0.1)
 
 
+def unfit(broken: Break, tree: Path = ROOT) -> str:
+    """Why a break cannot be made: its text does not stand in the file exactly once, or a test is gone. "" when it can.
+
+    It does not look inside [brackets]: pytest itself refuses a case that does not exist.
+    """
+    path = tree / broken.file
+    found = path.read_text(encoding="utf-8").count(broken.old) if path.is_file() else 0
+    if found != 1:
+        return f'"{broken.name}": its text stands {found} times in {broken.file}, not once.'
+    if broken.old == broken.new:
+        return f'"{broken.name}" changes nothing.'
+    for test in broken.tests.split():
+        file, _, name = test.partition("::")
+        text = (tree / file).read_text(encoding="utf-8") if (tree / file).is_file() else ""
+        if f"def {name.partition('[')[0]}(" not in text and (name or not text):
+            return f'"{broken.name}": there is no test {test}.'
+    return ""
+
+
 def caught(tree: Path, broken: Break) -> bool:
-    """Whether the named tests notice the break. ValueError when its text does not stand in the file exactly once."""
+    """Whether the named tests notice the break."""
     path = tree / broken.file
     text = path.read_text(encoding="utf-8")
-    if text.count(broken.old) != 1:
-        raise ValueError(f'"{broken.name}": its text stands {text.count(broken.old)} times in {broken.file}, not once.')
     path.write_text(text.replace(broken.old, broken.new), encoding="utf-8")
     try:
         return not passes(tree, broken.tests.split())
@@ -124,11 +142,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="parts of names; all breaks without one")
     parser.add_argument("--list", action="store_true", help="print the names and do nothing")
+    parser.add_argument("--check", action="store_true", help="see that each fits the code, and run nothing")
     options = parser.parse_args()
     todo = chosen(options.words)
     if options.list:
         print("\n".join(each.name for each in todo))
         return 0
+    problems = [problem for each in todo if (problem := unfit(each))]
+    if problems or options.check:
+        print("\n".join(problems) or f"All {len(todo)} fit.")
+        return 2 if problems else 0
     preload()
     survivors = []
     with copied_tree() as tree:

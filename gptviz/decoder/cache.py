@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
 from transformers import Cache, DynamicCache, PreTrainedConfig
 from transformers.cache_utils import DynamicLayer
+
+from gptviz.decoder.masks import Reach
 
 FIRST_ROOM = 64  # positions beyond the first text
 
@@ -58,12 +61,17 @@ def _same_start(buffer: Tensor, rows: Tensor | None) -> bool:
 class GrowingCache(DynamicCache):
     """The library's dynamic cache with room ahead; a layer that reads a window keeps no more than the library's does.
 
-    Without a configuration every layer keeps all positions.
+    `reaches` says what each layer's mask lets a query read: a window that the configuration states and the mask does
+    not use cuts nothing. Without a configuration every layer keeps all positions.
     """
 
-    def __init__(self, config: PreTrainedConfig | None = None) -> None:
+    def __init__(self, config: PreTrainedConfig | None = None, reaches: Sequence[Reach] = ()) -> None:
         super().__init__(config=config)
-        self.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in self.layers]
+        whole = {number for number, reach in enumerate(reaches) if reach.kind == "all"}
+        self.layers = [
+            GrowingLayer() if type(layer) is DynamicLayer or (number in whole and _cuts(layer)) else layer
+            for number, layer in enumerate(self.layers)
+        ]
         if not self.layers:
             self.layer_class_to_replicate = GrowingLayer
 
@@ -98,11 +106,16 @@ def kept_rows(cache: Cache) -> list[KeptRows]:
             number,
             _row_bytes(layer.keys),
             _row_bytes(layer.values),
-            layer.sliding_window - 1 if getattr(layer, "is_sliding", False) else None,
+            layer.sliding_window - 1 if _cuts(layer) else None,
         )
         for number, layer in enumerate(layers)
         if _keeps(layer)
     ]
+
+
+def _cuts(layer: Any) -> bool:
+    """Whether a layer of the library's cache drops what lies behind a window."""
+    return bool(getattr(layer, "is_sliding", False))
 
 
 def _keeps(layer: Any) -> bool:

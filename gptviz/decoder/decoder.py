@@ -238,8 +238,8 @@ class Decoder:
             fresh = [chosen] if use_cache else text
 
     def new_cache(self) -> GrowingCache:
-        """An empty cache that keeps what the library's own keeps for this model."""
-        return GrowingCache(self.model.config)
+        """An empty cache that keeps what the library's own keeps for this model, and all that its masks let it read."""
+        return GrowingCache(self.model.config, [fact.reach for fact in self.facts])
 
     def _rows_kept(self) -> list[KeptRows]:
         cache = self.new_cache()

@@ -45,10 +45,17 @@ class Reach:
         return {"kind": self.kind, "size": self.size}
 
     def pairs(self, past: int, fresh: int) -> int:
-        """Query-key pairs of `fresh` positions after `past` others."""
-        if self.size is None:
-            return fresh * past + fresh * (fresh + 1) // 2
-        return sum(self.keys(query) for query in range(past, past + fresh))
+        """Query-key pairs of `fresh` positions after `past` others, in closed form: they may be millions."""
+        return self._first_pairs(past + fresh) - self._first_pairs(past)
+
+    def _first_pairs(self, n: int) -> int:
+        """Query-key pairs of the first n positions."""
+        size = n if self.size is None else min(n, self.size)
+        triangle = size * (size + 1) // 2
+        if self.kind == "chunks" and size:
+            whole, rest = divmod(n, size)
+            return whole * triangle + rest * (rest + 1) // 2
+        return triangle + (n - size) * size
 
 
 def library_mask(*args: Any, **kwargs: Any) -> Tensor | None:

@@ -44,7 +44,10 @@ def _families(root: Path) -> list[str]:
         bad += [
             f"{family}, {name}: {fault}" for name, fault in found.wrong.items() if (family, name) not in known.FAULTS
         ]
-        bad += [f"{family}, {name}: {said}" for name, said in found.refusals.items()]
+        for name in found.refusals.keys() | {check for of, check in known.PARTLY if of == family}:
+            said, words = found.refusals.get(name, ""), known.PARTLY.get((family, name), "")
+            if not words or words not in said:
+                bad.append(f"{family}, {name}: {said or 'shown, and expected to be refused'}")
     return bad
 
 
@@ -52,7 +55,8 @@ def _verdict(family: str, found: Outcome) -> str:
     if found.refused:
         return f"refused: {found.refused}"
     wrong = [f"{name}: {known.FAULTS.get((family, name), said)}" for name, said in found.wrong.items()]
-    return "; ".join([f"exact in {len(found.exact)} of {len(CHECKS)}", *wrong])
+    partly = [f"{name} refused" for name in found.refusals]
+    return "; ".join([f"exact in {len(found.exact)} of {len(CHECKS)}", *wrong, *partly])
 
 
 def _size(found: Outcome, name: str) -> str:

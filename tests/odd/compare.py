@@ -5,88 +5,16 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import tokenizers
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, DynamicCache
 
-from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.service import Service
-from tests.odd.endpoints import Refused, endpoints
-
-TEXT = "the cat sat on the mat and the old king sat in the new sun"
-NEW = 10  # tokens written
-LOGITS = 2e-5  # largest difference allowed, as a share of the largest logit: float32 in another order of sums
-WEIGHTS = 1e-5
-CHANCE = 1e-6
-
-
-@dataclass
-class Case:
-    """A loaded model beside the library's own, eager and as it comes, on one prompt."""
-
-    folder: Path
-    text: str = TEXT
-
-    def __post_init__(self) -> None:
-        self.decoder = Decoder.load(self.folder)
-        service = Service()
-        service.add(self.decoder)
-        self.call = endpoints(service)
-        self.ids = self.decoder.tokenizer.encode(self.text)
-
-    @cached_property
-    def stock(self) -> Any:
-        return AutoModelForCausalLM.from_pretrained(self.folder).eval()
-
-    @cached_property
-    def eager(self) -> list[Tensor]:
-        """The library's own attention weights, one [h, T, T] a layer."""
-        model = AutoModelForCausalLM.from_pretrained(self.folder, attn_implementation="eager").eval()
-        with torch.inference_mode():
-            found = model(torch.tensor([self.ids]), output_attentions=True, use_cache=False).attentions
-        return [weights[0] for weights in found]
-
-    @cached_property
-    def logits(self) -> Tensor:
-        """The library's logits [T, V]."""
-        with torch.inference_mode():
-            return self.stock(torch.tensor([self.ids]), use_cache=False).logits[0].float()
-
-    @cached_property
-    def written(self) -> tuple[list[int], set[int]]:
-        """What the library's greedy `generate` writes without a cache, and the bytes its caches hold meanwhile.
-
-        The cache it makes from the configuration counts only where it writes the same: a window that is stated and
-        not used cuts it.
-        """
-        prompt = torch.tensor([self.ids])
-        asked: dict[str, Any] = {"max_new_tokens": NEW, "do_sample": False, "return_dict_in_generate": True}
-        asked["attention_mask"] = torch.ones_like(prompt)
-        truth = self.stock.generate(prompt, **asked, use_cache=False).sequences
-        cached = [self.stock.generate(prompt, **asked), self.stock.generate(prompt, **asked, cache=DynamicCache())]
-        kept = {_bytes(run.past_key_values) for run in cached if torch.equal(run.sequences, truth)}
-        return truth[0, len(self.ids) :].tolist(), kept
-
-    @property
-    def grouped(self) -> bool:
-        """True where rows are grouped by content (experts), so that equal rows may be rounded differently."""
-        return any("expert" in name for name, _ in self.stock.named_modules())
-
-    @property
-    def zero(self) -> float:
-        """What counts as unmoved: exactly nothing, or the rounding of grouped rows."""
-        return LOGITS * float(self.logits.abs().max()) if self.grouped else 0.0
-
-
-def _bytes(cache: Any) -> int:
-    return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
-
+from tests.odd import parts
+from tests.odd.case import CHANCE, LOGITS, NEW, TEXT, WEIGHTS, Case, near
+from tests.odd.endpoints import Refused
 
 CHECKS: dict[str, Callable[[Case], float | None]] = {}
 
@@ -94,13 +22,6 @@ CHECKS: dict[str, Callable[[Case], float | None]] = {}
 def check(fn: Callable[[Case], float | None]) -> Callable[[Case], float | None]:
     CHECKS[fn.__name__] = fn
     return fn
-
-
-def near(what: str, ours: Any, theirs: Any, most: float) -> float:
-    """The largest difference. AssertionError where it is more than allowed or no number."""
-    difference = float((torch.as_tensor(ours).double() - torch.as_tensor(theirs).double()).abs().max())
-    assert difference <= most, f"{what} differs from the library's by {difference:.3g} (allowed {most:.1g})"
-    return difference
 
 
 @check
@@ -165,8 +86,14 @@ def _softmax(case: Case, scores: Tensor, weights: Tensor) -> Tensor:
 def heads(case: Case) -> float:
     answer = case.call["heads"](text=case.text)
     ours = torch.tensor([stat["first_token"] for stat in answer["stats"]])
-    theirs = torch.cat([weights[:, 2:, 0].mean(-1) for weights in case.eager])
+    theirs = torch.cat([_first(weights) for weights in case.eager])
     return near("mean weight on the first token", ours, theirs, 1e-4)
+
+
+def _first(weights: Tensor) -> Tensor:
+    """Each head's mean weight on the first token, of the rows whose mask lets them read it: [h, T, T] -> [h]."""
+    rows = weights[:, 2:, 0]  # [h, T-2]
+    return rows.sum(-1) / (rows > 0).any(0).sum().clamp(min=1)
 
 
 @check
@@ -216,12 +143,20 @@ def influence(case: Case) -> float:
 
 @check
 def mask_ways(case: Case) -> float:
+    """The ways agree; the flag does only where the library's mask is the plain triangle and no score is bounded."""
     worst = 0.0
-    for layer in range(case.decoder.shape.layers):
+    bounded = getattr(case.stock.config, "attn_logit_softcapping", None) is not None
+    for layer, weights in enumerate(case.eager):
         answer = case.call["mask_ways"](text=case.text, layer=layer)
-        found = max(pair["max_delta"] for pair in answer["differences"])
-        assert found <= 1e-5 * max(1.0, answer["size"]), f"layer {layer}: the ways differ by {found:.3g}"
-        worst = max(worst, found)
+        whole = bool((weights[0] > 0).tril().sum() == len(case.ids) * (len(case.ids) + 1) // 2)
+        assert answer["flag_says_it"] == (whole and not bounded), f"layer {layer}: flag_says_it"
+        for pair in answer["differences"]:
+            apart, most = pair["max_delta"], 1e-5 * max(1.0, answer["size"])
+            if "is_causal" in (pair["a"], pair["b"]) and not answer["flag_says_it"]:
+                assert apart > 0, f"layer {layer}: the flag is said to differ, and does not"
+            else:
+                assert apart <= most, f"layer {layer}: {pair['a']} and {pair['b']} differ by {apart:.3g}"
+                worst = max(worst, apart)
     return worst
 
 
@@ -267,6 +202,9 @@ def kv_cache(case: Case) -> float:
     assert kept["formula"] == kept["measured"], f"the formula says {kept['formula']:,} B, kept {kept['measured']:,} B"
     assert answer["max_logit_delta"] <= 5 * LOGITS * float(case.logits.abs().max())
     return answer["max_logit_delta"]
+
+
+CHECKS |= {fn.__name__: fn for fn in parts.CHECKS}
 
 
 @dataclass

@@ -171,6 +171,19 @@ def test_a_key_of_the_configuration_that_does_not_apply_narrows_nothing():
     assert torch.equal(decoder.run(IDS, capture=[1]).attention[1].seen, counted(ALL, 20))
 
 
+def test_a_stated_window_that_no_mask_uses_cuts_no_cache():
+    """The library's own cache drops the rows behind it, and then writes another text than without a cache."""
+    decoder = built("llama", sliding_window=5)
+    cached, plain = (
+        [*decoder.stream(IDS[:8], lambda logits: int(logits.argmax()), max_new_tokens=16, use_cache=use_cache)]
+        for use_cache in (True, False)
+    )
+    assert [step.id for step in cached] == [step.id for step in plain]
+    assert [rows.most for rows in decoder.kept] == [None] * 3
+    each = sum(rows.bytes for rows in decoder.kept)
+    assert [step.cache_bytes for step in cached] == [each * n for n in range(8, 24)]
+
+
 def test_a_mask_that_cannot_be_asked_is_not_guessed():
     mask = torch.ones(1, 1, 4, 4, dtype=torch.bool).tril()
     assert masks.reach_of(mask, 64) == Reach("other")
