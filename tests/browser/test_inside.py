@@ -43,6 +43,29 @@ def test_every_layer_says_what_norm_and_head_make_of_its_vector(tab: Page, nano:
         assert share == SAY.percent(float(p.max()))
 
 
+@pytest.mark.parametrize(
+    "text", [PROMPT, "The old fox met a lazy dog near the river. " * 12, "The capital of France is"]
+)
+def test_the_sentence_tells_when_the_answer_comes(open_page: Callable[..., Page], nano: Decoder, text: str) -> None:
+    run = nano.run(nano.tokenizer.encode(text), residual=True)
+    said = depth.depth(nano, run, [len(run.ids) - 1]).ids[:, 0].tolist()  # [L+1]
+    there = [id == said[-1] for id in said]
+    last = len(said) - 1
+    settled = next(r for r in range(last + 1) if all(there[r:]))
+    once = next(r for r in range(1, last + 1) if there[r])
+    key = "from_start" if settled == 0 else "back" if once < settled else "top" if settled == last else "late"
+    token = nano.tokenizer.token
+    values = {"token": token(run.ids[-1]).shown, "answer": _word(token(said[-1]).shown), "last": last - 1}
+    p = float(nano.head(run.residual[-1, -1]).double().softmax(-1).max())
+    page = open_page("inside", prompt=text)
+    sentence = words("en").text(f"inside.said_{key}", **values, p=p, settles=settled - 1, once=once - 1)
+    expect(page.locator(".gv-say")).to_have_text(sentence)
+
+
+def _word(shown: str) -> str:
+    return words("en").text("inside.space") if set(shown) <= set("·⍽⏎") else shown
+
+
 def test_a_click_on_another_token_follows_its_column(tab: Page, nano: Decoder) -> None:
     step(tab, 1)
     tab.locator(".gv-inside-column text[data-place='3']").click()

@@ -1,9 +1,10 @@
 // The picture of step one: the chosen column with the word of every layer, all other columns pale beside it.
 import { label, mix } from "../kit/colour.js";
-import { el, fill, svg } from "../kit/dom.js";
+import { el, fill, mark, svg } from "../kit/dom.js";
 import { percent } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
-import { BLANK, settled, word } from "./page.js";
+import { word } from "./page.js";
+import { clip, course, grouped, told } from "./runs.js";
 
 /** @param {HTMLElement} root @param {any} app */
 export const createColumn = (root, app) => new Column(root, app);
@@ -52,11 +53,11 @@ class Column {
     const { column } = this;
     const rows = column.rows;
     const top = rows[rows.length - 1].top[0];
-    const settles = settled(rows);
-    const values = { token: column.tokens[column.place], answer: word(top.shown), p: top.p, settles };
-    const key = settles < 0 ? "said_from_start" : settles === rows.length - 2 ? "said_top" : "said_late";
-    this.app.parts.stage.say(`inside.${key}`, { ...values, last: rows.length - 2 }); // words: inside.said_*
-    this.picture.setAttribute("aria-label", text(`inside.${key}`, { ...values, last: rows.length - 2 }));
+    const { key, settles, once } = course(rows);
+    const token = column.tokens[column.place];
+    const values = { token, answer: word(top.shown), p: top.p, settles, once, last: rows.length - 2 };
+    this.app.parts.stage.say(`inside.said_${key}`, values); // words: inside.said_*
+    this.picture.setAttribute("aria-label", text(`inside.said_${key}`, values));
   }
 
   resize() {
@@ -136,11 +137,13 @@ function geometry(
   const rows = column.rows.length;
   const left = 44 * unit;
   const right = narrow ? 0 : Math.min(320 * unit, width * 0.33);
-  const foot = 26 * unit;
+  const rooms = (width - left - right - 12 * unit) / Math.max(1, column.window.length) / (7.4 * unit);
+  const slanted = rooms < 6; // labels that would be cut stand at a slant
+  const foot = (slanted ? 62 : 26) * unit;
   const head = 18 * unit;
   const band = 4 * unit; // between groups of five layers
   const gaps = band * (Math.floor((rows - 2) / 5) + 1);
-  const rowHeight = Math.min(46 * unit, (height - foot - head - gaps) / rows);
+  const rowHeight = Math.min(120 * unit, (height - foot - head - gaps) / rows);
   const bottom = height - foot;
   const y = (/** @type {number} */ r) => bottom - (r + 1) * rowHeight - band * (r ? 1 + Math.floor((r - 1) / 5) : 0);
   const across = column.window.length;
@@ -149,7 +152,7 @@ function geometry(
   const pale = across > 1 ? (room - own) / (across - 1) : 0;
   const at = column.window.indexOf(column.place);
   const x = (/** @type {number} */ i) => left + (i <= at ? i * pale : (i - 1) * pale + own);
-  return { width, height, unit, left, right, rows, rowHeight, y, x, own, pale, at, bottom, room, narrow };
+  return { width, height, unit, left, right, rows, rowHeight, y, x, own, pale, at, bottom, room, narrow, slanted };
 }
 
 /** Layer numbers on the left, tokens under the columns. */
@@ -167,30 +170,34 @@ function axis(/** @type {any} */ g, /** @type {any} */ column) {
       ),
     );
   }
-  out.push(
-    svg("text", { x: g.left, y: 11 * g.unit, class: "gv-tick gv-sans" }, text("inside.read_up", { n: g.rows - 1 })),
+  out.push(svg("text", { x: g.left, y: 11 * g.unit, class: "gv-tick gv-sans" }, heading(g, column)));
+  column.window.forEach((/** @type {number} */ place, /** @type {number} */ i) =>
+    out.push(...name(g, column, place, i)),
   );
-  column.window.forEach((/** @type {number} */ place, /** @type {number} */ i) => {
-    const own = i === g.at;
-    const wide = own ? g.own : g.pale;
-    const room = Math.floor(wide / (7.4 * g.unit));
-    if (room < 2 && !own) return;
-    const token = clip(column.tokens[place], room);
-    out.push(
-      svg(
-        "text",
-        {
-          x: g.x(i) + wide / 2,
-          y: g.bottom + 16 * g.unit,
-          class: own ? "gv-tick gv-own" : "gv-tick",
-          "text-anchor": "middle",
-          "data-place": place,
-        },
-        token,
-      ),
-    );
-  });
   return out;
+}
+
+/** What is read how; and how much of a long text is shown. @param {any} g @param {any} column */
+function heading(g, column) {
+  const [shown, all] = [column.window.length, column.tokens.length];
+  const key = shown < all ? "inside.read_up_some" : "inside.read_up"; // words: inside.read_up inside.read_up_some
+  return text(key, { n: g.rows - 1, shown, all });
+}
+
+/** A token under its column: level where it fits, at a slant where it would be cut, left out where it would touch. */
+function name(/** @type {any} */ g, /** @type {any} */ column, /** @type {number} */ place, /** @type {number} */ i) {
+  const own = i === g.at;
+  const wide = own ? g.own : g.pale;
+  const x = g.x(i) + wide / 2;
+  const kind = own ? "gv-tick gv-own" : "gv-tick";
+  if (own || !g.slanted) {
+    const words = clip(column.tokens[place], Math.floor(wide / (7.4 * g.unit)));
+    return [mark(x, g.bottom + 16 * g.unit, words, kind, "middle", { "data-place": place })];
+  }
+  if (g.pale < 11 * g.unit) return [];
+  const y = g.bottom + 9 * g.unit;
+  const more = { "data-place": place, transform: `rotate(-58 ${x} ${y})` };
+  return [mark(x, y, clip(column.tokens[place], 8), kind, "end", more)];
 }
 
 /** The other columns: how sure each place is, teal where its final word is there already. */
@@ -305,33 +312,6 @@ function brackets(/** @type {any} */ g, /** @type {any} */ column) {
   }
   return out;
 }
-
-/** @param {any[]} rows */
-function grouped(rows) {
-  /** @type {{ first: number, last: number, shown: string }[]} */
-  const runs = [];
-  rows.forEach((row, r) => {
-    const last = runs[runs.length - 1];
-    if (last && r > 1 && rows[r - 1].top[0].id === row.top[0].id) last.last = r;
-    else runs.push({ first: r, last: r, shown: row.top[0].shown });
-  });
-  return runs;
-}
-
-/** @param {any} run @param {number} rows @param {any} column */
-function told(run, rows, column) {
-  if (run.first === 0) return text("inside.looked_up", { id: column.ids[column.place], vocabulary: column.vocabulary });
-  const values = { first: run.first - 1, last: run.last - 1, word: word(run.shown) };
-  // words: inside.run_*
-  const one = run.first === run.last;
-  if (BLANK.test(run.shown) && run.last < rows - 1)
-    return text(one ? "inside.run_blank_one" : "inside.run_blank", values);
-  if (run.last === rows - 1) return text(one ? "inside.run_final_one" : "inside.run_final", values);
-  return text(one ? "inside.run_one" : "inside.run_many", values);
-}
-
-/** @param {string} words @param {number} room */
-const clip = (words, room) => (words.length > room ? `${words.slice(0, Math.max(1, room - 1))}…` : words);
 
 /** @param {any} column */
 function tableOf(column) {

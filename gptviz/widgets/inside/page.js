@@ -6,6 +6,7 @@ import { createOrder } from "./order.js";
 import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
 import { createParts } from "./parts.js";
+import { course } from "./runs.js";
 import { text } from "../kit/words.js";
 
 const VIEWS = {
@@ -48,7 +49,7 @@ export function mount(root, app) {
 function factsOf(column, view) {
   const rows = column.rows;
   const last = rows[rows.length - 1];
-  const settles = settled(rows);
+  const { key, settles } = course(rows);
   return {
     token: column.tokens[column.place],
     width: column.width,
@@ -56,18 +57,10 @@ function factsOf(column, view) {
     vocabulary: column.vocabulary,
     answer: word(last.top[0].shown),
     settles,
-    only_last: settles === rows.length - 2,
-    midway: settles >= 0 && settles < rows.length - 2,
+    only_last: key === "top",
+    midway: key === "late" || key === "back",
     show: view.show,
   };
-}
-
-/** The layer from which on the column says what it says at the top; −1 when the table row says it already. */
-export function settled(/** @type {any[]} */ rows) {
-  const target = rows[rows.length - 1].top[0].id;
-  let at = rows.length - 1;
-  while (at > 0 && rows[at - 1].top[0].id === target) at--;
-  return at - 1;
 }
 
 export const BLANK = /^[·⍽⏎]+$/;
