@@ -68,7 +68,10 @@ def _joins(
     scale = 1e-4 if gave.dtype is torch.float32 else 2e-2
 
     def close(a: Tensor, b: Tensor) -> bool:
-        return a.shape == b.shape and bool((a - b).abs().max() <= scale * b.abs().max())
+        if a.numel() != b.numel():
+            return False
+        a = a.reshape(b.shape)  # some families (OPT) flatten their rows in between
+        return bool((a - b).abs().max() <= scale * b.abs().max())
 
     others = [pair for other, pair in inside.items() if other is not module]
     return any(close(given, stream) for given, _ in others) or any(close(out, left - stream) for _, out in others)

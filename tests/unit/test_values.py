@@ -11,6 +11,8 @@ from transformers import (
     GPTNeoXForCausalLM,
     GraniteConfig,
     GraniteForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
     PreTrainedConfig,
 )
 
@@ -101,8 +103,16 @@ def test_a_family_that_scales_what_it_adds_is_not_split():
     assert family(GraniteForCausalLM, config).projections == [None, None]
 
 
-def test_a_family_whose_parts_run_side_by_side_is_split():
-    decoder = family(GPTNeoXForCausalLM, GPTNeoXConfig(**SIZES, use_parallel_residual=True))
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        (GPTNeoXForCausalLM, GPTNeoXConfig(**SIZES, use_parallel_residual=True)),
+        (OPTForCausalLM, OPTConfig(**SIZES, ffn_dim=64, word_embed_proj_dim=32)),
+    ],
+    ids=["parts side by side", "rows flattened on the way"],
+)
+def test_a_family_that_adds_its_heads_in_another_way_is_split(kind, config):
+    decoder = family(kind, config)
     found = values.carried(decoder, IDS, 1, 2, -1)
     pieces = by_hand(decoder, IDS, 1, 2, len(IDS) - 1)
     assert (found.pieces.double() - pieces).abs().max() <= 1e-5
