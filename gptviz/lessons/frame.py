@@ -14,6 +14,7 @@ from gptviz.service import Service
 from gptviz.words import ENGLISH, PSEUDO, languages, words
 
 RECORDED = ASSETS / "recorded"
+SOME = 12  # stretches that are named beside the prompt; the endpoint names all
 LANGUAGES = (*languages(), PSEUDO)
 
 
@@ -39,7 +40,17 @@ def questions(service: Service) -> list[Question]:
             "notes": now.notes,
         }
 
-    return [Question("models", models), Question("tokenize", tokenize), Question("status", status, public=False)]
+    def reading(text: str, model: str = "") -> dict[str, Any]:
+        """How many tokens a text has, whether it ends in a blank, and what its vocabulary does not keep of it."""
+        found = service.tokens(text, model)
+        return {key: found[key] for key in ("count", "context", "trailing_blank")} | {"losses": found["losses"][:SOME]}
+
+    return [
+        Question("models", models),
+        Question("tokenize", tokenize),
+        Question("reading", reading, public=False),
+        Question("status", status, public=False),
+    ]
 
 
 def manifest(language: str) -> dict[str, Any]:

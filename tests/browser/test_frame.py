@@ -205,3 +205,33 @@ def test_a_theme_that_was_asked_for_stays(open_page: Opener) -> None:
     page = open_page("next_token", theme="dark")
     page.wait_for_timeout(1500)  # Gradio sets a theme of its own when it has started
     assert page.evaluate("document.body.classList.contains('dark')")
+
+
+def test_the_prompt_says_its_tokens_and_what_is_odd_about_it(open_page: Opener) -> None:
+    page = open_page("next_token", prompt="The cat ")
+    count = page.locator(".gv-count")
+    expect(count).to_have_text("3 tokens")
+    count.click()
+    expect(page.locator(".gv-reading")).to_contain_text("The text ends in a blank")
+    page.keyboard.press("Escape")
+    expect(page.locator(".gv-reading")).to_be_hidden()
+
+
+def test_what_a_vocabulary_changes_is_named(open_page: Opener) -> None:
+    page = open_page("next_token")
+    losses = [
+        {"kind": "unknown", "was": "東", "became": "<unk>"},
+        {"kind": "normalised", "was": "e\u0301", "became": "é"},
+        {"kind": "lost", "was": "␡", "became": ""},
+        {"kind": "added", "was": "", "became": "<s>"},
+    ]
+    page.evaluate("found => gptviz.app.parts.frame.count(found)", {"count": 9, "losses": losses})
+    page.locator(".gv-count").click()
+    expect(page.locator(".gv-reading p")).to_have_text(
+        [
+            "“東” is unknown to this vocabulary and read as <unk>.",
+            "“e\u0301” is read as “é”.",
+            "“␡” is dropped.",
+            "<s> is added in front.",
+        ]
+    )

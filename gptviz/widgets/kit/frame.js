@@ -1,6 +1,7 @@
 // The frame: row 1 asks (prompt, run, model), row 2 tells the story (the pages). At most 104 px, always in view.
 import { el, fill } from "./dom.js";
 import { createExamples, createMenu, createModel, createShare } from "./headmenus.js";
+import { popover } from "./menus.js";
 import { text } from "./words.js";
 
 /** @param {any} app */
@@ -53,9 +54,11 @@ function brand(app) {
 /** @param {any} app */
 function createPrompt(app) {
   const area = el("textarea", { rows: 1, spellcheck: "false", "aria-label": text("frame.prompt"), class: "gv-prompt" });
-  const count = el("span", { class: "gv-count" });
+  const count = el("button", { type: "button", class: "gv-count" });
+  const notes = el("div", { class: "gv-pop gv-reading" });
+  const reading = popover(count, notes);
   const run = el("button", { type: "submit", class: "gv-run" }, text("frame.run"));
-  const form = el("form", { class: "gv-promptbox", autocomplete: "off" }, area, count, run);
+  const form = el("form", { class: "gv-promptbox", autocomplete: "off" }, area, reading, run);
   const chipText = el("span");
   const chip = el("button", { type: "button", class: "gv-pchip", "aria-label": text("frame.prompt_change") }, chipText);
   chip.addEventListener("click", () => {
@@ -90,7 +93,19 @@ function createPrompt(app) {
       if (document.activeElement !== area) area.value = app.prompt();
       chipText.textContent = app.prompt();
     },
-    /** @param {number | null} n */
-    count: (n) => void (count.textContent = n === null ? "" : text("frame.tokens", { n })),
+    /** How many tokens, and what the vocabulary does not keep of the text. @param {any} found */
+    count(found) {
+      count.textContent = text("frame.tokens", { n: found.count });
+      const said = [...found.losses.map(changed), ...(found.trailing_blank ? [text("frame.trailing_blank")] : [])];
+      count.classList.toggle("gv-changed", said.length > 0);
+      count.disabled = !said.length;
+      fill(notes, el("h2", null, text("frame.reading")), ...said.map((words) => el("p", null, words)));
+    },
   };
+}
+
+/** What became of one stretch of the text. @param {any} loss */
+function changed(loss) {
+  // words: frame.loss_unknown frame.loss_normalised frame.loss_lost frame.loss_added
+  return text(`frame.loss_${loss.kind}`, loss);
 }

@@ -60,6 +60,7 @@ export class Painter {
       current: () => turn === this.turn,
     };
     if (!isRecorded) stage.busy(true);
+    if (!isRecorded && this.app.page().prompted) this.reading(view);
     try {
       await picture.show(view);
     } catch (error) {
@@ -109,6 +110,12 @@ export class Painter {
     let found = this.recordings.get(name);
     if (!found) this.recordings.set(name, (found = recorded(model, page)));
     return found;
+  }
+
+  /** The number of tokens beside the prompt; a text that cannot be read has its sentence on the stage. */
+  async reading(/** @type {any} */ view) {
+    const found = await ask("reading", { text: view.text, model: view.model }).catch(() => null);
+    if (found && view.current()) this.app.parts.frame.count(found);
   }
 
   /** A source of answers that has the recorded ones only. @param {Record<string, any>} record @returns {any} */
