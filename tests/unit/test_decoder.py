@@ -6,11 +6,12 @@ import copy
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from gptviz.decoder.attention import MaskRule, allowed
 from gptviz.decoder.decoder import Decoder, pick_device, pick_dtype
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.tokens import Tokenizer
 
 IDS = [(37 * i + 11) % 50257 for i in range(20)]
 SHAPES = ["tiny_gpt2", "tiny_llama"]
@@ -244,3 +245,13 @@ def test_bfloat16_is_on_request(tiny_gpt2, tmp_path):
     assert half.dtype is torch.bfloat16
     assert (run.attention[0].weights.sum(-1) - 1).abs().max() <= 1e-5  # softmax stays in float32
     assert torch.count_nonzero(run.attention[0].weights.triu(1)) == 0
+
+
+def test_two_decoders_around_one_model_see_each_layer_once() -> None:
+    model = GPT2LMHeadModel(GPT2Config(n_layer=3, n_head=2, n_embd=16, n_positions=32))
+    first = Decoder.from_model(model, Tokenizer.gpt2())
+    second = Decoder.from_model(model, Tokenizer.gpt2())
+    for decoder in (first, second):
+        stream = decoder.run([1, 2, 3], residual=True).residual
+        assert stream is not None
+        assert stream.shape == (4, 3, 16)
