@@ -55,7 +55,8 @@ class Decoder:
         self.projections = projections(model, self.layers)  # W_O of each layer, None where heads cannot be told apart
         self.between_layers: Callable[[], None] | None = None  # called after each block of the library's forward
         for layer in self.layers:
-            layer.register_forward_hook(keep_residual, with_kwargs=True)
+            if keep_residual not in layer._forward_hooks.values():  # another decoder may stand around this model
+                layer.register_forward_hook(keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
         self._plain_head = self._head_is_plain()
         self.kept = self._rows_kept()  # what each layer keeps of a position, seen on one token
