@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -167,8 +167,3 @@ def quoted(value: Any) -> str:
 
 def _huge(value: Any) -> bool:
     return isinstance(value, int) and abs(value) > LARGEST
-
-
-def streamed(value: Any) -> Iterator[Any]:
-    """The values of an answer, one or several."""
-    yield from value if isinstance(value, Iterator) else (value,)

@@ -2,7 +2,7 @@
 import { unpacked } from "./dom.js";
 import { text } from "./words.js";
 
-export const BASE = new URL("../../../../", import.meta.url); // this file is gv/HASH/widgets/kit/ask.js
+const BASE = new URL("../../../../", import.meta.url); // this file is gv/HASH/widgets/kit/ask.js
 const KEPT = 40; // answers; a page needs a handful a prompt
 
 /** A sentence for the reader, from the server or about it. */

@@ -1,6 +1,6 @@
 // The entry: builds the frame, the stage and the steps, and opens what the address asks for.
 import { App } from "./app.js";
-import { BASE, ask } from "./ask.js";
+import { ask } from "./ask.js";
 import { onTheme, setTheme, watchTheme } from "./colour.js";
 import { el, unpacked } from "./dom.js";
 import { createFrame } from "./frame.js";
@@ -144,4 +144,3 @@ const darkSystem = () => matchMedia("(prefers-color-scheme: dark)").matches;
 
 if (document.body) start();
 else addEventListener("DOMContentLoaded", start);
-export { BASE };
