@@ -90,7 +90,16 @@ CASES = [
     Settings(1.0, 0, 0),
     Settings(1.0, 0, 1e-8),
     Settings(5.0, 17, 0.33),
+    Settings(min_p=0.1),
+    Settings(min_p=1.0),
+    Settings(2.0, 50, 0.9, min_p=0.03),
+    Settings(0, min_p=0.5),
+    Settings(repetition_penalty=1.3),
+    Settings(repetition_penalty=0.7),
+    Settings(0.8, 40, 0.95, min_p=0.05, repetition_penalty=1.2),
+    Settings(1.5, 0, 0.8, True, repetition_penalty=2.5),
 ]
+PAST = [3, 3, 499, 17, 0, 250, 251, 252, 41]  # the text so far
 
 
 def sets_of_logits() -> dict[str, Tensor]:
@@ -107,18 +116,21 @@ def test_the_browser_computes_what_python_computes(page: Page) -> None:
     """Order, every probability of every stage, the kept count and the entropies, on random logits, ties, extremes."""
     run = """async ([logits, cases, url]) => {
         const S = await import(url);
-        const ready = S.prepare(Float32Array.from(logits, (x) => x === null ? -Infinity : x));
-        return cases.map(([temperature, topK, topP, topPFirst]) => {
-            const r = S.stages(ready, { temperature, topK, topP, topPFirst });
+        const given = Float32Array.from(logits, (x) => x === null ? -Infinity : x);
+        return cases.map(([temperature, topK, topP, topPFirst, minP, penalty, past]) => {
+            const ready = S.prepare(given, past, penalty);
+            const r = S.stages(ready, { temperature, topK, topP, topPFirst, minP });
             return { order: [...ready.order], raw: [...ready.raw], tempered: [...r.tempered], final: [...r.final],
                      kept: r.kept, entropies: [r.entropyRaw, r.entropyTempered, r.entropyFinal] };
         });
     }"""
-    cases = [[s.temperature, s.top_k, s.top_p, s.top_p_first] for s in CASES]
+    cases = [
+        [s.temperature, s.top_k, s.top_p, s.top_p_first, s.min_p, s.repetition_penalty, PAST] for s in CASES
+    ]
     for name, logits in sets_of_logits().items():
         sent = [None if x == -math.inf else x for x in logits.tolist()]
         for settings, theirs in zip(CASES, page.evaluate(run, [sent, cases, sampling_script(page)]), strict=True):
-            ours = stages(logits, settings)
+            ours = stages(logits, settings, PAST)
             assert theirs["order"] == ours.order.tolist(), (name, settings)
             assert theirs["kept"] == int(ours.kept.sum()), (name, settings)
             for part in ("raw", "tempered", "final"):
