@@ -77,7 +77,7 @@ def questions(service: Service) -> list[Question]:
         ways, most = [None, Settings(), yours], {"max_new_tokens": new, "ignore_end": ignore_end}
         states = strategies.contest(decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), **most)
         for state in service.stream(states):
-            yield {"texts": [written(decoder, each) for each in state.texts]}
+            yield {"texts": [written(decoder, ids, each) for each in state.texts]}
 
     return [
         Question("outlook", outlook, public=False),
@@ -111,9 +111,11 @@ def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
     }
 
 
-def written(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
-    """One continuation as the page draws it."""
+def written(decoder: Decoder, prompt: list[int], text: strategies.Text) -> dict[str, Any]:
+    """One continuation as the page draws it; `said` is the text it adds, once it has ended within the context."""
+    fits = text.stop and len(prompt) + len(text.ids) <= decoder.shape.context
     return {
+        "said": decoder.tokenizer.decode_after(prompt, before_end(decoder, text.ids)) if fits else "",
         "ids": text.ids,
         "shown": shown(decoder, text.ids),
         "p": text.p,
@@ -121,6 +123,12 @@ def written(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
         "stop": text.stop,
         "loops": [[loop.start, loop.stop, loop.period, loop.times] for loop in text.loops],
     }
+
+
+def before_end(decoder: Decoder, ids: list[int]) -> list[int]:
+    """The tokens before the first that ends a text."""
+    ends = [place for place, id in enumerate(ids) if id in decoder.tokenizer.stops]
+    return ids[: ends[0]] if ends else ids
 
 
 def shown(decoder: Decoder, ids: list[int]) -> list[str]:

@@ -193,6 +193,10 @@ def test_alternatives_are_the_stock_models_at_every_place(client, nano, more):
 
 def test_one_token_has_no_alternatives_and_odd_values_are_refused(client):
     assert client.predict("a", api_name="/alternatives")["places"] == []
-    for values, sentence in (({"count": 0}, "count is 0"), ({"more": [50257]}, "Token id 50257"), ({"more": [-1]}, "id")):
+    for values, sentence in (
+        ({"count": 0}, "count is 0"),
+        ({"more": [50257]}, "Token id 50257"),
+        ({"more": [-1]}, "id"),
+    ):
         with pytest.raises(AppError, match=sentence):
             client.predict(TEXT, **values, api_name="/alternatives")

@@ -73,9 +73,7 @@ def by_generate(model, past, logits, **options):
     penalty=st.floats(0.1, 5.0),
     past=st.lists(st.integers(0, 499), min_size=1, max_size=40),
 )
-def test_min_p_and_the_penalty_equal_the_library(
-    tiny_gpt2, seed, temperature, top_k, top_p, min_p, penalty, past
-):
+def test_min_p_and_the_penalty_equal_the_library(tiny_gpt2, seed, temperature, top_k, top_p, min_p, penalty, past):
     logits = random_logits(seed)
     settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=penalty)
     ours = stages(logits, settings, past)

@@ -224,9 +224,7 @@ def chi_square(result: Stages, drawn: Sequence[int], *, least: float = 5.0) -> C
     return ChiSquare(statistic, len(e) - 1, float(torch.special.gammaincc(half[0], half[1])))
 
 
-def sampler(
-    settings: Settings, seed: int, *, start: int = 0, past: Sequence[int] = NOTHING
-) -> Callable[[Tensor], int]:
+def sampler(settings: Settings, seed: int, *, start: int = 0, past: Sequence[int] = NOTHING) -> Callable[[Tensor], int]:
     """A chooser for Decoder.stream: each call draws the next id of the seeded sequence; `past` is the prompt."""
     check_seed(seed)
     text, first = list(past), start - len(past)
@@ -244,7 +242,7 @@ def greedy(logits: Tensor) -> int:
 
 
 def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]:
-    """A chooser for Decoder.stream: the likeliest id after the repetition penalty; no other rule changes which it is."""
+    """A chooser for Decoder.stream: the likeliest id after the repetition penalty, which no other rule changes."""
     text = list(past)
 
     def choose(logits: Tensor) -> int:

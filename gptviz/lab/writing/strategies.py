@@ -47,9 +47,7 @@ def write(
     choose: Callable[[Tensor], int] = sampling.greedy
     if settings:
         choose = sampling.sampler(settings, seed, start=start, past=prompt)
-    writing = Writing(
-        decoder, prompt, choose, max_new_tokens=max_new_tokens, keep_logits=True, ignore_end=ignore_end
-    )
+    writing = Writing(decoder, prompt, choose, max_new_tokens=max_new_tokens, keep_logits=True, ignore_end=ignore_end)
     text = Text()
     for step in writing:
         assert step.logits is not None

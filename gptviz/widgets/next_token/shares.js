@@ -4,8 +4,7 @@ import { text } from "../kit/words.js";
 import * as S from "./sampling.js";
 
 /** @param {any} v */
-export const plain = (v) =>
-  v.temperature === 1 && !v.top_k && v.top_p === 1 && !v.min_p && v.repetition_penalty === 1;
+export const plain = (v) => v.temperature === 1 && !v.top_k && v.top_p === 1 && !v.min_p && v.repetition_penalty === 1;
 /** @param {any} v */
 export const settingsKey = (v) =>
   [v.temperature, v.top_k, v.top_p, v.min_p, v.repetition_penalty, v.order, v.seed].join(" ");
@@ -85,7 +84,8 @@ export function factsOf(
     second: outlook.shown[1],
     best_p: outlook.p[0],
     second_p: outlook.p[1],
-    best_now: t.tempered[0],
+    best_now: t.tempered[ready && v.repetition_penalty !== 1 ? ready.order.indexOf(outlook.ids[0]) : 0],
+    first_raw: t.raw[0],
     temperature: v.temperature,
     penalty: v.repetition_penalty,
     others_raw: raw,
