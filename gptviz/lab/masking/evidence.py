@@ -1,6 +1,6 @@
 """A prefix check as a file anybody can hold, and the same check run again from that file.
 
-    python -m gptviz.lab.masking.evidence evidence.json      runs a downloaded check again
+python -m gptviz.lab.masking.evidence evidence.json      runs a downloaded check again
 """
 
 from __future__ import annotations
