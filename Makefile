@@ -30,7 +30,7 @@ check: .venv/.dev
 
 # Two processes, each with its own models, app and browser; the tests of one file stay together.
 test: check
-	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -n 2 --dist loadgroup -m "not slow" $(ARGS)
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
 families: .venv/.dev
 	@$(PY) -m tests.odd
