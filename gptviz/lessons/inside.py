@@ -142,9 +142,8 @@ def _public(service: Service) -> list[Question]:
         target "" is the likeliest token; against "" compares with none, else the parts add up to the difference.
         """
         decoder, ids = service.encode(text, model, most=parts_of.MOST)
-        rows = decoder.shape.vocabulary
-        wanted = piece(decoder, target, "target", rows) if target else None
-        other = piece(decoder, against, "against", rows) if against else None
+        wanted = piece(decoder, target, "target") if target else None
+        other = piece(decoder, against, "against") if against else None
         return attributed(decoder, ids, service.once(decoder, parts_of.attribution, ids, wanted, other))
 
     def whole(model: str = "") -> dict[str, Any]:
@@ -154,9 +153,9 @@ def _public(service: Service) -> list[Question]:
     return [Question("lens", lens), Question("anatomy", whole), Question("attribution", attribution)]
 
 
-def piece(decoder: Decoder, text: str, name: str, rows: int) -> int:
+def piece(decoder: Decoder, text: str, name: str) -> int:
     """The one token that continues a text by this one. UserError where the vocabulary has none."""
-    found = single(decoder.tokenizer, text, name, rows)
+    found = single(decoder.tokenizer, text, name, decoder.shape.vocabulary)
     if found is None:
         raise UserError(f'{name} is "{brief(text)}", which is no single token of {decoder.name}; name one that is.')
     return found
