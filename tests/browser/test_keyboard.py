@@ -1,4 +1,4 @@
-"""Every page by keyboard alone: what is there is found by looking, not listed here, so that a new page is driven too."""
+"""Every page by keyboard alone: what is there is found by looking, not listed, so that a new page is driven too."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ EventTarget.prototype.addEventListener = function (kind, ...rest) {
 TOOLS = r"""
 window.driven = (() => {
   const CONTROLS = 'a[href], button, input, select, textarea, summary, [tabindex="0"], [role=slider], [role=switch]';
+  const all = (selector) => [...document.querySelectorAll(selector)];
   const seen = (n) => {
     const box = n.getBoundingClientRect();
     return n.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && box.width > 0 && box.height > 0;
   };
   const usable = (n) => seen(n) && !n.matches(':disabled') && !n.closest('[inert]');
-  const name = (n) => (n.getAttribute('aria-label') || n.labels?.[0]?.textContent || n.textContent || n.title || '').trim();
+  const words = (n) => n.getAttribute('aria-label') || n.labels?.[0]?.textContent || n.textContent || n.title || '';
+  const name = (n) => words(n).trim();
   const short = (n) => `${n.tagName.toLowerCase()}.${n.getAttribute('class') || ''} "${name(n).slice(0, 40)}"`;
   const ids = new Map();
   const id = (n) => ids.get(n) ?? (ids.set(n, ids.size), ids.get(n));
@@ -42,24 +44,28 @@ window.driven = (() => {
     return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.borderColor, s.boxShadow, s.stroke].join();
   };
   const bare = new Map(); // how each looked before the focus came
-  const remember = () => document.querySelectorAll(`.gv-app :is(${CONTROLS})`).forEach((n) => n !== document.activeElement && bare.set(n, look(n)));
+  const remember = () => {
+    for (const n of all(`.gv-app :is(${CONTROLS})`)) if (n !== document.activeElement) bare.set(n, look(n));
+  };
   const now = () => {
     const n = document.activeElement;
     if (!n || n === document.body || n === document.documentElement) return null;
     const box = n.getBoundingClientRect();
-    const inside = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
-    return { id: id(n), what: short(n), name: name(n), stage: Boolean(n.closest('#gv-stage')), side: Boolean(n.closest('.gv-side')),
-      inside, marked: bare.get(n) === undefined || bare.get(n) !== look(n) };
+    return {
+      id: id(n), what: short(n), name: name(n),
+      stage: Boolean(n.closest('#gv-stage')), side: Boolean(n.closest('.gv-side')),
+      inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+      marked: bare.get(n) === undefined || bare.get(n) !== look(n),
+    };
   };
-  // Controls of the stage and the steps, and what listens to a pointer, each as [id, words].
-  const controls = () => [...document.querySelectorAll(`:is(#gv-stage, .gv-side) :is(${CONTROLS})`)].filter(usable).map((n) => [id(n), short(n)]);
-  const deaf = () => [...heard].filter((n) => n.isConnected && seen(n) && n.closest('#gv-stage')
-    && !n.closest(CONTROLS) && !n.querySelector(CONTROLS) && !n.closest('label, .js-plotly-plot')).map(short);
-  const pictures = () => [...document.querySelectorAll('#gv-stage :is(svg, canvas, [role=application])')]
-    .filter((n) => n.getAttribute('tabindex') === '0' && seen(n)).map(id);
+  const controls = () => all(`:is(#gv-stage, .gv-side) :is(${CONTROLS})`).filter(usable).map((n) => [id(n), short(n)]);
+  const alone = (n) => !n.closest(`${CONTROLS}, label, .js-plotly-plot`) && !n.querySelector(CONTROLS);
+  const deaf = () => [...heard].filter((n) => n.closest('#gv-stage') && seen(n) && alone(n)).map(short);
+  const pictures = () => all('#gv-stage :is(svg, canvas, [role=application])[tabindex="0"]').filter(seen).map(id);
+  const CHOICES = '#gv-stage :is(.gv-seg button, [role=switch], input[type=range])';
+  const choices = () => all(CHOICES).filter(usable).map(id);
   const node = (wanted) => [...ids].find(([, i]) => i === wanted)?.[0];
-  const pressed = () => [...document.querySelectorAll('#gv-stage :is(.gv-seg button, [role=switch], input[type=range])')].filter(usable).map(id);
-  return { now, remember, controls, deaf, pictures, pressed, node, short };
+  return { now, remember, controls, deaf, pictures, choices, node, short };
 })();
 """
 
@@ -200,7 +206,7 @@ def walked(page: Page) -> list[str]:
 def worked(page: Page) -> list[str]:
     """Every choice and slider can be set by keys, and keeps the focus."""
     wrong = []
-    for number in page.evaluate("driven.pressed()"):
+    for number in page.evaluate("driven.choices()"):
         node = f"driven.node({number})"
         if not page.evaluate(f"Boolean({node}.isConnected && {node}.checkVisibility() && !{node}.disabled)"):
             continue  # another choice has taken it away
