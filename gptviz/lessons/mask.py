@@ -15,7 +15,7 @@ from gptviz.lab.masking import leak, mask_ways
 from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.masking.leak import TrueNext, rule_of
 from gptviz.lessons.fields import Field
-from gptviz.lessons.questions import NO_LAYERS, Question
+from gptviz.lessons.questions import NO_LAYERS, Direction, Question
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -120,7 +120,7 @@ def _public(service: Service) -> list[Question]:
     def mask(
         text: str,
         open_layers: list[int] = NO_LAYERS,
-        direction: str = "causal",
+        direction: Direction = "causal",
         position: int = -1,
         replacement: str = leak.REPLACEMENT,
         model: str = "",
@@ -136,7 +136,7 @@ def _public(service: Service) -> list[Question]:
         return {**as_json(effect, digits=DIGITS), "rises": rises, "leaked": as_json(leaked, digits=DIGITS)}
 
     def influence(
-        text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
+        text: str, open_layers: list[int] = NO_LAYERS, direction: Direction = "causal", model: str = ""
     ) -> dict[str, Any]:
         """matrix[i][j]: how far output i moves when token j is replaced (at most 64 tokens)."""
         decoder, ids = service.encode(text, model)
