@@ -14,7 +14,7 @@ from gptviz.web.endpoints import says
 FILE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 HEAD = """# Endpoints
 
-Made by `make api` from the code; do not edit. Every endpoint of the running app may be called from Python, with curl or,
+Made by `make api` from the code; do not edit. Every endpoint of the running app may be called from Python, curl or,
 started with `--mcp`, by an agent as a tool of the same name. All arguments have defaults. A bad value is answered with
 one sentence that names it and what is allowed. Numbers are finite; a masked score is null. A token is
 `{id, shown, bytes}`.

@@ -11,7 +11,7 @@ import gradio as gr
 from gradio.context import Context
 from gradio.events import api as gradio_api
 from gradio.route_utils import FnIndexInferError
-from gradio_client.utils import is_file_obj_with_meta
+from gradio_client.utils import is_file_obj_with_meta  # type: ignore[import-untyped]
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
