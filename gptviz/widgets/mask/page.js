@@ -76,7 +76,7 @@ export function mount(root, app) {
   return { show, resize, table };
 }
 
-/** The guesses under the masks as set; the layer in the middle is known once the number of layers is. @param {any} view */
+/** The guesses under the masks as set; the layer in the middle waits for the number of layers. @param {any} view */
 async function answersOf(view) {
   const asked = { text: view.text, model: view.model };
   const found = await view.ask("true_tokens", { ...asked, ...rule(view, null) });
