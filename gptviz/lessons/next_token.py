@@ -77,7 +77,7 @@ def questions(service: Service) -> list[Question]:
         ways, most = [None, Settings(), yours], {"max_new_tokens": new, "ignore_end": ignore_end}
         states = strategies.contest(decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), **most)
         for state in service.stream(states):
-            yield {"texts": [written(decoder, ids, each) for each in state.texts]}
+            yield {"texts": [continuation(decoder, ids, each) for each in state.texts]}
 
     return [
         Question("outlook", outlook, public=False),
@@ -111,7 +111,7 @@ def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
     }
 
 
-def written(decoder: Decoder, prompt: list[int], text: strategies.Text) -> dict[str, Any]:
+def continuation(decoder: Decoder, prompt: list[int], text: strategies.Text) -> dict[str, Any]:
     """One continuation as the page draws it; `said` is the text it adds, once it has ended within the context."""
     fits = text.stop and len(prompt) + len(text.ids) <= decoder.shape.context
     return {

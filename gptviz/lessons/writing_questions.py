@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
@@ -15,7 +15,6 @@ from gptviz.lessons.questions import Question, integer
 from gptviz.service import Keep, Service
 from gptviz.service.wire import as_json
 
-STRATEGIES = ("greedy", "sample", "beam")
 PENALTY_ONLY = ["repetition_penalty"]  # what greedy writing and beam search have of the rules
 NONE: list[int] = []  # the default of `more`; never changed
 MOST_ALTERNATIVES = 20
@@ -44,7 +43,7 @@ def public(service: Service) -> list[Question]:
 
     def generate(
         text: str,
-        strategy: str = "greedy",
+        strategy: Literal["greedy", "sample", "beam"] = "greedy",
         max_new_tokens: int = 20,
         temperature: float = 1.0,
         top_k: int = 0,
@@ -59,8 +58,6 @@ def public(service: Service) -> list[Question]:
     ) -> Iterator[dict[str, Any]]:
         """The text as it is written, token by token; the last value says why it stopped."""
         decoder, ids = service.encode(text, model)
-        if strategy not in STRATEGIES:
-            raise UserError(f'strategy is "{str(strategy)[:60]}"; it must be one of {", ".join(STRATEGIES)}.')
         settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         n, seed = integer("max_new_tokens", max_new_tokens), sampling.check_seed(seed)
         if strategy == "beam":
