@@ -26,7 +26,8 @@ LIMIT_S = 300.0
 NEW = 20
 CLIENTS = {"nano": 100, "smollm2-135m": 30}
 PORT = int(os.environ.get("BENCH_PORT", "7790"))
-WORDS = "the cat sat on a mat and one day saw how rain fell over an old town near green hills by its long quiet road".split()
+TEXT = "the cat sat on a mat and one day saw how rain fell over an old town near green hills by its long quiet road"
+WORDS = TEXT.split()
 
 Work = Callable[[httpx.AsyncClient, int], Awaitable[None]]
 
@@ -39,7 +40,8 @@ def run(*, quick: bool = False, models: list[str] | None = None) -> dict[str, An
         with serving([sys.executable, "app.py", "--model", model, "--offline", "--port", str(PORT)], "health"):
             found = asyncio.run(_all(_gptviz(model), clients))
         with serving([sys.executable, "-m", "bench.plain", model, str(PORT)], "config"):
-            found |= asyncio.run(_all({"library generate": _call("generate", lambda i: {"text": own(i), "new": NEW})}, clients))
+            library = _call("generate", lambda i: {"text": own(i), "new": NEW})
+            found |= asyncio.run(_all({"library generate": library}, clients))
         figures["models"][model] = {"clients": clients, "load": os.getloadavg()[0], **found}
     return figures
 

@@ -20,9 +20,8 @@ def main(model: str, port: int) -> None:
 
     def generate(text: str, new: int) -> str:
         ids = torch.tensor([tokenizer.encode(text)])
-        found = lm.generate(
-            ids, attention_mask=torch.ones_like(ids), max_new_tokens=new, min_new_tokens=new, do_sample=False, use_cache=True
-        )
+        fixed = {"max_new_tokens": new, "min_new_tokens": new, "do_sample": False, "use_cache": True}
+        found = lm.generate(ids, attention_mask=torch.ones_like(ids), **fixed)
         return tokenizer.decode_after(ids[0].tolist(), found[0, ids.shape[1] :].tolist())
 
     with gr.Blocks() as demo:

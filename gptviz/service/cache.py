@@ -78,7 +78,9 @@ class Cache:
             entry = self._kept.get(key)
             return None if entry is None else (entry.value, entry.offer)
 
-    def _make(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int | None], offer: Any, future: Future[T]) -> T:
+    def _make(
+        self, key: Hashable, make: Callable[[], T], size: Callable[[T], int | None], offer: Any, future: Future[T]
+    ) -> T:
         try:
             value = make()
             cost = size(value)

@@ -1,4 +1,4 @@
-"""Whom a piece of work is for: what nobody waits for any more is not begun, and what is begun ends at the next layer."""
+"""Whom work is for: what nobody waits for any more is not begun, and what is begun ends at the next layer."""
 
 from __future__ import annotations
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
 import anyio
 from starlette.requests import HTTPConnection
 
-from gptviz.decoder.errors import UserError
 from gptviz.lessons.questions import Question
 from gptviz.service.ticket import Left, Ticket
 from gptviz.web.line import Line, Turns
@@ -54,11 +53,11 @@ class Answering:
             finally:
                 ticket.leave()
 
-    def values(self, question: Question, client: str, given: Any) -> AsyncIterator[Any]:
+    def values(self, question: Question, client: str, given: Any) -> AsyncGenerator[Any]:
         """The values of a question that streams, its Places before them. When it is closed its work ends."""
         return self._values(question, client, given, Ticket(long=True))
 
-    async def _values(self, question: Question, client: str, given: Any, ticket: Ticket) -> AsyncIterator[Any]:
+    async def _values(self, question: Question, client: str, given: Any, ticket: Ticket) -> AsyncGenerator[Any]:
         checked = question.checked(given)
         with self.line.place(client, question.name, long=True):
             turns = self.line.turns(question.name, question.limit)

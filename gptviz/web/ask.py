@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
@@ -55,7 +55,7 @@ class Asked:
             return refusal(str(error), 400)
         except Left:
             return NOBODY
-        except Exception as error:  # whatever it is, the page must get a sentence and the log the cause
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must get a sentence and the log the cause
             return refusal(broken(question.name, error), 500)
 
     async def _once(self, question: Question, client: str, given: Any) -> Response:
@@ -70,9 +70,9 @@ class Asked:
         lines = self._lines(question.name, values, first)
         return StreamingResponse(lines, media_type="application/x-ndjson", headers=NO_STORE)
 
-    async def _lines(self, name: str, values: AsyncIterator[Any], first: Any) -> AsyncIterator[bytes]:
+    async def _lines(self, name: str, values: AsyncGenerator[Any], first: Any) -> AsyncIterator[bytes]:
         """One JSON value a line. When the reader leaves, the values are closed, and that frees their work."""
-        async with aclosing(values):  # type: ignore[type-var]
+        async with aclosing(values):
             try:
                 yield _line(first)
                 async for value in values:
@@ -81,7 +81,7 @@ class Asked:
                 yield _line({"error": str(error)})
             except Left:
                 return
-            except Exception as error:  # the headers are gone: the reader must hear of it in the stream
+            except Exception as error:  # noqa: BLE001 - the headers are gone: the reader must hear of it in the stream
                 yield _line({"error": broken(name, error)})
 
 

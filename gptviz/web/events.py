@@ -163,9 +163,9 @@ class Events:
         """POST queue/join with {"data", "fn_index", "session_hash"}: {"event_id"}; read under the session."""
         try:
             body = await read_json(request)
-            session, number = (body.get(key) if isinstance(body, dict) else None for key in ("session_hash", "fn_index"))
-            known = isinstance(number, int) and number in self.functions
-            question = self._named(self.functions[number]) if known else None
+            body = body if isinstance(body, dict) else {}
+            session, number = body.get("session_hash"), body.get("fn_index")
+            question = self._named(self.functions.get(number, "")) if isinstance(number, int) else None
             if question is None or not isinstance(session, str) or not 0 < len(session) <= 64:
                 return sentence("no_question", 404)
             call = self._call(question, _data(body), request)
@@ -283,7 +283,7 @@ class Events:
             send("error", str(error))
         except Left:
             return
-        except Exception as error:  # whatever it is, the reader must hear of it
+        except Exception as error:  # noqa: BLE001 - whatever it is, the reader must hear of it
             send("error", broken(question.name, error))
 
 

@@ -45,7 +45,8 @@ class Hosts:
         name = _name(host)
         if not HOST.fullmatch(host):
             return False
-        return not self.names or any(name == known or (known[0] == "." and name.endswith(known)) for known in self.names)
+        ends = tuple(known for known in self.names if known.startswith("."))
+        return not self.names or name in self.names or name.endswith(ends)
 
 
 class Gate:
