@@ -28,8 +28,9 @@ check: .venv/.dev
 	.venv/bin/lint-imports --no-logo
 	@sh tools/node.sh
 
+# Two processes, each with its own models, app and browser; the tests of one file stay together.
 test: check
-	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -m "not slow" $(ARGS)
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
 families: .venv/.dev
 	@$(PY) -m tests.odd

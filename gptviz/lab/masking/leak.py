@@ -185,8 +185,8 @@ def one_token(decoder: Decoder, text: str, name: str = "replacement") -> int:
     """
     if not isinstance(text, str):
         raise UserError(f"{name} is {brief(repr(text))}; it must be a string.")
-    tokenizer, rows = decoder.tokenizer, decoder.shape.vocabulary
-    found = pieces.single(tokenizer, text, name, rows) if len(text) <= 200 else None
+    tokenizer, vocabulary = decoder.tokenizer, decoder.shape.vocabulary
+    found = pieces.single(tokenizer, text, name, vocabulary) if len(text) <= 200 else None
     if found is None and text == REPLACEMENT:
         return usual(decoder)[1]
     if found is None:

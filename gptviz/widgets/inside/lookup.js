@@ -97,7 +97,7 @@ function lines(
     const own = id === chosen;
     const [x0, y0, y1] = [118 * unit, y(i), rowAt(id)];
     const bend = (bar - x0) / 2;
-    const kind = own ? " gv-own" : "";
+    const kind = own ? " gv-picked" : "";
     out.push(
       svg("path", { d: `M${x0} ${y0}C${x0 + bend} ${y0} ${bar - bend} ${y1} ${bar} ${y1}`, class: `gv-thread${kind}` }),
     );
@@ -116,7 +116,7 @@ function lines(
         whole(id),
       ),
     );
-    if (own) out.push(svg("text", { x: bar + 40 * unit, y: y1, class: "gv-tick gv-own" }, whole(id)));
+    if (own) out.push(svg("text", { x: bar + 40 * unit, y: y1, class: "gv-tick gv-picked" }, whole(id)));
   });
   return out;
 }

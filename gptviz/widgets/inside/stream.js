@@ -129,7 +129,7 @@ function tokens(g, found, column) {
   const room = Math.floor(g.cell / (7.4 * g.unit));
   return found.window.flatMap((/** @type {number} */ place, /** @type {number} */ i) => {
     if (room < 2 && i !== g.at) return [];
-    const kind = i === g.at ? "gv-tick gv-own" : "gv-tick";
+    const kind = i === g.at ? "gv-tick gv-picked" : "gv-tick";
     const words = column.tokens[place].slice(0, Math.max(3, room));
     return [mark(g.left + (i + 0.5) * g.cell, g.height - 8 * g.unit, words, kind, "middle", { "data-at": i })];
   });
