@@ -27,6 +27,7 @@ NEW = 20
 CLIENTS = {"nano": 100, "smollm2-135m": 30}
 PORT = int(os.environ.get("BENCH_PORT", "7790"))
 TEXT = "the cat sat on a mat and one day saw how rain fell over an old town near green hills by its long quiet road"
+HERE = f"http://127.0.0.1:{PORT}"
 WORDS = TEXT.split()
 
 Work = Callable[[httpx.AsyncClient, int], Awaitable[None]]
@@ -38,10 +39,10 @@ def run(*, quick: bool = False, models: list[str] | None = None) -> dict[str, An
     for model in models or list(CLIENTS):
         clients = 4 if quick else CLIENTS[model]
         with serving([sys.executable, "app.py", "--model", model, "--offline", "--port", str(PORT)], "health"):
-            found = asyncio.run(_all(_gptviz(model), clients))
+            found = asyncio.run(all_of(gptviz(model), clients, HERE))
         with serving([sys.executable, "-m", "bench.plain", model, str(PORT)], "config"):
             library = _call("generate", lambda i: {"text": own(i), "new": NEW})
-            found |= asyncio.run(_all({"library generate": library}, clients))
+            found |= asyncio.run(all_of({"library generate": library}, clients, HERE))
         figures["models"][model] = {"clients": clients, "load": os.getloadavg()[0], **found}
     return figures
 
@@ -51,7 +52,7 @@ def own(i: int, salt: int = 0) -> str:
     return " ".join(WORDS[(i * 7 + salt * 13 + k * (1 + i % 5)) % len(WORDS)] for k in range(31)) + f" {i}"
 
 
-def _gptviz(model: str) -> dict[str, Work]:
+def gptviz(model: str) -> dict[str, Work]:
     """What is asked, in this order; no prompt was asked before but the page's own."""
     first = "When Mary and John went to the store, John gave a drink to"
 
@@ -91,9 +92,9 @@ def _call(name: str, data: Callable[[int], dict[str, Any]]) -> Work:
     return work
 
 
-async def _all(works: dict[str, Work], clients: int) -> dict[str, Any]:
+async def all_of(works: dict[str, Work], clients: int, base: str) -> dict[str, Any]:
+    """Each kind of request in its turn: one to warm up, then all clients at once."""
     limits = httpx.Limits(max_connections=None)
-    base = f"http://127.0.0.1:{PORT}"
     async with httpx.AsyncClient(base_url=base, timeout=LIMIT_S, limits=limits, trust_env=False) as client:
         for work in works.values():  # warm: what is made once at the first question is no one's wait
             await work(client, clients + 1)

@@ -10,11 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import gradio as gr
 from gradio.events import api as gradio_api
 
 from gptviz.decoder.errors import UserError, brief
-from gptviz.service.wire import as_json
 
 LARGEST = 2**53  # above it a float, and so a browser, no longer holds every whole number
 NO_LAYERS: list[int] = []  # the default of `open_layers`; never changed
@@ -64,37 +62,8 @@ class Question:
 
 
 def register(question: Question) -> None:
-    """Make a public question an endpoint of the running app; every error a user can cause is one sentence."""
-    parameters = list(question.signature.parameters)
-
-    def given(args: tuple[Any, ...]) -> dict[str, Any]:
-        return dict(zip(parameters, args, strict=False))
-
-    if question.streams:
-
-        @functools.wraps(question.fn)
-        def call(*args: Any) -> Any:
-            with sentences():
-                for value in question.ask(given(args)):
-                    yield as_json(value)
-    else:
-
-        @functools.wraps(question.fn)
-        def call(*args: Any) -> Any:
-            with sentences():
-                return as_json(question.ask(given(args)))
-
-    gradio_api(call, api_name=question.name, concurrency_limit=question.limit, concurrency_id=f"api-{question.name}")
-
-
-class sentences:
-    """Turns a UserError into the one sentence that a client of Gradio sees."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, UserError):
-            raise gr.Error(str(error), print_exception=False) from error
+    """Make a public question known to Gradio, which describes it to programs; `web.events` answers it."""
+    gradio_api(question.fn, api_name=question.name)
 
 
 # Arguments
