@@ -51,7 +51,8 @@ class Slow:
         try:
             for i in range(10_000):
                 self.begun.set()
-                yield self.service.worker.run(lambda i=i: time.sleep(0.01) or i)
+                self.service.worker.run(lambda: time.sleep(0.01))
+                yield i
         finally:
             self.ended.set()
 
