@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gradio.events import api as gradio_api
-
 from gptviz.decoder.errors import UserError, brief
+from gptviz.lessons.described import default_text
 
 LARGEST = 2**53  # above it a float, and so a browser, no longer holds every whole number
 NO_LAYERS: list[int] = []  # the default of `open_layers`; never changed
+Direction = Literal["causal", "none", "wrong_way", "blocks"]  # what an opened layer reads
+Method = Literal["truncate", "edit"]  # how what comes later is changed
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,13 @@ class Question:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        return inspect.signature(self.fn)
+        """The function's own; a public question reads the first example where it is given no text."""
+        found = inspect.signature(self.fn)
+        needed = [name for name, p in found.parameters.items() if p.default is p.empty]
+        if not self.public or needed != ["text"]:
+            return found
+        filled = {**found.parameters, "text": found.parameters["text"].replace(default=default_text())}
+        return found.replace(parameters=list(filled.values()))
 
     def checked(self, given: Any) -> dict[str, Any]:
         """The arguments, each of the type that the signature states. UserError for a missing, unknown or wrong one."""
@@ -58,12 +65,10 @@ class Question:
 
     def ask(self, given: Any) -> Any:
         """The answer, or an iterator of answers. UserError for bad arguments."""
-        return self.fn(**self.checked(given))
-
-
-def register(question: Question) -> None:
-    """Make a public question known to Gradio, which describes it to programs; `web.events` answers it."""
-    gradio_api(question.fn, api_name=question.name)
+        checked = self.checked(given)
+        for name, parameter in self.signature.parameters.items():
+            checked.setdefault(name, parameter.default)
+        return self.fn(**checked)
 
 
 # Arguments

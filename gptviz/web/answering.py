@@ -58,12 +58,12 @@ class Answering:
         return self._values(question, client, given, Ticket(long=True))
 
     async def _values(self, question: Question, client: str, given: Any, ticket: Ticket) -> AsyncGenerator[Any]:
-        checked = question.checked(given)
+        question.checked(given)  # before any waiting
         with self.line.place(client, question.name, long=True):
             turns = self.line.turns(question.name, question.limit)
             async for place in _turn(turns):
                 yield place
-            values = question.fn(**checked)
+            values = question.ask(given)
             following = _for(ticket, lambda: next(values, _END))
             try:
                 while (value := await self._in_thread(following, long=True)) is not _END:

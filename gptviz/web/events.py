@@ -41,7 +41,7 @@ class Call:
     """One call as it was left."""
 
     question: Question
-    given: dict[str, Any]
+    given: Any  # a list of all arguments, or an object of some
     client: str
     size: int
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -121,7 +121,7 @@ class Events:
         """POST call/NAME with {"data": […]}, or call/v2/NAME with the arguments by name: {"event_id"}."""
         question = self._named(request.path_params["name"])
         if question is None:
-            return sentence("no_question", 404)
+            return sentence("no_endpoint", 404)
         try:
             body = await read_json(request)
             by_name = "/call/v2/" in request.url.path
@@ -167,7 +167,7 @@ class Events:
             session, number = body.get("session_hash"), body.get("fn_index")
             question = self._named(self.functions.get(number, "")) if isinstance(number, int) else None
             if question is None or not isinstance(session, str) or not 0 < len(session) <= 64:
-                return sentence("no_question", 404)
+                return sentence("no_endpoint", 404)
             call = self._call(question, _data(body), request)
         except ValueError as error:
             return refusal(str(error), 400) if isinstance(error, UserError) else sentence("not_json", 400)
@@ -253,12 +253,7 @@ class Events:
 
     def _call(self, question: Question, given: Any, request: Request) -> Call:
         """UserError for what is no call at all; bad values are for its reader to hear."""
-        if isinstance(given, list):
-            names = list(question.signature.parameters)
-            if len(given) > len(names):
-                raise UserError("too_many", name=question.name, most=len(names), n=len(given))
-            given = dict(zip(names, given, strict=False))
-        if not isinstance(given, dict):
+        if not isinstance(given, list | dict):
             raise UserError("not_a_call")
         length = request.headers.get("content-length", "0")
         return Call(question, given, client_of(request), int(length) if length.isdigit() else 0)
@@ -267,9 +262,10 @@ class Events:
         question, client = call.question, call.client
         try:
             send("start", None)
+            given = _by_name(question, call.given)
             if question.streams:
                 value: Any = None
-                async with aclosing(self.answering.values(question, client, call.given)) as values:
+                async with aclosing(self.answering.values(question, client, given)) as values:
                     async for found in values:
                         if isinstance(found, Place):
                             send("place", found.place)
@@ -277,7 +273,7 @@ class Events:
                         value = as_json(found)
                         send("value", value)
             else:
-                value = await self.answering.once(question, client, call.given, as_json)
+                value = await self.answering.once(question, client, given, as_json)
             send("end", value)
         except UserError as error:
             send("error", str(error))
@@ -292,6 +288,19 @@ def _data(body: Any) -> Any:
     if not isinstance(data, list):
         raise UserError("not_a_call")
     return data
+
+
+def _by_name(question: Question, given: Any) -> dict[str, Any]:
+    """The arguments by name. UserError unless a list has all of them, and for a file, which no question takes."""
+    names = list(question.signature.parameters)
+    if isinstance(given, list):
+        if len(given) != len(names):
+            raise UserError("arguments", name=question.name, n=len(given), most=len(names), names=names)
+        given = dict(zip(names, given, strict=True))
+    for name, value in given.items():
+        if any(isinstance(item, dict) and "meta" in item for item in (value if isinstance(value, list) else [value])):
+            raise UserError("is_file", name=name, question=question.name)
+    return given
 
 
 async def _next(messages: asyncio.Queue[Any], beat: Callable[[], None]) -> Any:

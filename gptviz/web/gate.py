@@ -17,11 +17,11 @@ OPEN = re.compile(
     rf"""/?|/gv/.*|/ask/{NAME}|/health|/metrics|/config/?|/theme\.css|/robots\.txt|/favicon\.ico|/manifest\.json
     |/(assets|static|svelte)/.*|/pwa_icon(/\d+)?
     |/gradio_api/(info|openapi\.json|startup-events|theme\.css|app_id|user|reset|cancel|queue/join|queue/data)/?
-    |/gradio_api/heartbeat/[A-Za-z0-9]{{1,64}}|/gradio_api/call/(v2/)?{NAME}(/[0-9a-f]{{32}})?""",
+    |/gradio_api/mcp(/.*)?|/gradio_api/heartbeat/[A-Za-z0-9]{{1,64}}|/gradio_api/call/(v2/)?{NAME}(/[0-9a-f]{{32}})?""",
     re.VERBOSE,
 )
 HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:\d{1,5})?|\[[0-9A-Fa-f:.%]{2,60}\](:\d{1,5})?")
-METHODS = ("GET", "HEAD", "POST", "OPTIONS")
+METHODS = ("GET", "HEAD", "POST", "OPTIONS", "DELETE")  # an agent deletes its session
 POLICY = (
     "default-src 'self'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; object-src 'none'; base-uri 'self'; "
@@ -83,7 +83,7 @@ class Gate:
             return "no_address", 404
         if not self.hosts.knows(headers.get("host", "")) and path != "/health":
             return "other_host", 421
-        if scope["method"] == "POST" and not self._own(headers):
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS") and not self._own(headers):
             return "other_origin", 403
         return None
 

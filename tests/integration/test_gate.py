@@ -34,7 +34,7 @@ def test_what_the_app_does_not_need_is_not_there(api_url: str, path: str, method
 def test_an_unknown_question_is_404(api_url: str, path: str) -> None:
     answer = httpx.post(f"{api_url}{path}", json={"data": []})
     assert answer.status_code == 404
-    assert answer.json()["error"] == "There is no such question."
+    assert answer.json()["error"].startswith("There is no such")
 
 
 @pytest.mark.parametrize("path", ["", "health", "ask/nothing", "nothing", "config", "assets/nothing"])

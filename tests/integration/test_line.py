@@ -98,7 +98,7 @@ def test_calls_that_nobody_reads_hold_nobody_up_and_are_dropped(slow, monkeypatc
     assert len(app.events.notes) == events.UNREAD_OF_ONE
     assert Client(url, verbose=False).predict(text="The cat", api_name="/tokenize")["count"] == 2
     monkeypatch.setattr(events, "UNREAD_S", 0.2)
-    left = httpx.post(f"{url}gradio_api/call/slow", json={"data": []}).json()["event_id"]
+    left = httpx.post(f"{url}gradio_api/call/slow", json={"data": ["x"]}).json()["event_id"]
     time.sleep(0.3)
     late = httpx.get(f"{url}gradio_api/call/slow/{left}")
     assert late.status_code == 404
@@ -115,7 +115,7 @@ def test_a_reader_who_leaves_frees_the_work_within_a_second(slow, path) -> None:
         async with httpx.AsyncClient(timeout=30) as reader:
             where, body = f"{url}{path}", {}
             if path.startswith("call"):
-                left = (await reader.post(f"{url}gradio_api/{path}", json={"data": []})).json()["event_id"]
+                left = (await reader.post(f"{url}gradio_api/{path}", json={"data": ["x"]})).json()["event_id"]
                 task = asyncio.create_task(reader.get(f"{url}gradio_api/{path}/{left}"))
             else:
                 task = asyncio.create_task(reader.post(where, json=body))
