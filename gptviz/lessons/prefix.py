@@ -12,7 +12,7 @@ from gptviz.lab.masking import evidence as lab_evidence
 from gptviz.lab.masking import leak
 from gptviz.lab.masking import prefix as lab
 from gptviz.lessons.fields import Field
-from gptviz.lessons.questions import NO_LAYERS, Question
+from gptviz.lessons.questions import NO_LAYERS, Direction, Method, Question
 from gptviz.lessons.ruled import ruled
 from gptviz.service import Service
 from gptviz.service.wire import as_json
@@ -102,8 +102,8 @@ def _public(service: Service) -> list[Question]:
         text: str,
         keep: int = 0,
         open_layers: list[int] = NO_LAYERS,
-        direction: str = "causal",
-        method: str = "truncate",
+        direction: Direction = "causal",
+        method: Method = "truncate",
         model: str = "",
     ) -> dict[str, Any]:
         """Do the first `keep` outputs (0: half) change when what follows is cut off (or, "edit", replaced)?"""
@@ -115,8 +115,8 @@ def _public(service: Service) -> list[Question]:
     def prefix_all(
         text: str,
         open_layers: list[int] = NO_LAYERS,
-        direction: str = "causal",
-        method: str = "edit",
+        direction: Direction = "causal",
+        method: Method = "edit",
         model: str = "",
     ) -> dict[str, Any]:
         """Every prefix length of the text at once: matrix[n-1][i] for length n and position i (at most 64 tokens)."""
