@@ -18,6 +18,7 @@ from gptviz.service.wire import as_json
 PENALTY_ONLY = ["repetition_penalty"]  # what greedy writing and beam search have of the rules
 NONE: list[int] = []  # the default of `more`; never changed
 MOST_ALTERNATIVES = 20
+MOST_AT_ONCE = 64  # texts; each needs a thread that waits for the model
 MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many as the context holds
 
 
@@ -86,7 +87,7 @@ def public(service: Service) -> list[Question]:
 
     return [
         Question("next_token", next_token),
-        Question("generate", generate, limit=4),
+        Question("generate", generate, limit=MOST_AT_ONCE),
         Question("alternatives", alternatives),
     ]
 
