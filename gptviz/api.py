@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -180,7 +181,8 @@ class Model:
         """A continuation of the text, "greedy", "sample" (with the seed) or "beam"."""
         if strategy not in STRATEGIES:
             raise UserError(f'strategy is "{brief(strategy)}"; it must be one of {", ".join(STRATEGIES)}.')
-        ids, most = self.ids(text), {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
+        ids = self.ids(text)
+        most: dict[str, Any] = {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
         settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         if strategy == "beam":
             search = BeamSearch(self.decoder, ids, beams=beams, repetition_penalty=repetition_penalty, **most)

@@ -74,8 +74,8 @@ def questions(service: Service) -> list[Question]:
         if not 1 <= new <= MOST_WRITTEN:
             raise UserError(f"new is {new}; it must be from 1 to {MOST_WRITTEN}.")
         yours = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
-        ways, most = [None, Settings(), yours], {"max_new_tokens": new, "ignore_end": ignore_end}
-        states = strategies.contest(decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), **most)
+        ways, seed = [None, Settings(), yours], sampling.check_seed(seed)
+        states = strategies.contest(decoder, ids, ways, beams=4, seed=seed, max_new_tokens=new, ignore_end=ignore_end)
         for state in service.stream(states):
             yield {"texts": [continuation(decoder, ids, each) for each in state.texts]}
 

@@ -62,13 +62,15 @@ def public(service: Service) -> list[Question]:
         settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         n, seed = integer("max_new_tokens", max_new_tokens), sampling.check_seed(seed)
         if strategy == "beam":
-            most = {"max_new_tokens": n, "repetition_penalty": repetition_penalty, "ignore_end": ignore_end}
-            states = _grow(service, decoder, ids, BeamSearch(decoder, ids, beams=integer("beams", beams), **most))
+            states = _grow(service, decoder, ids, BeamSearch(
+                decoder, ids, beams=integer("beams", beams), max_new_tokens=n, repetition_penalty=repetition_penalty,
+                ignore_end=ignore_end,
+            ))  # fmt: skip
         else:
             draws = strategy == "sample"
             choose = sampling.sampler(settings, seed, past=ids) if draws else sampling.greedily(settings, ids)
-            kept = {"max_new_tokens": n, "use_cache": bool(use_cache), "ignore_end": ignore_end}
-            states = _write(service, Writing(decoder, ids, choose, **kept))
+            writing = Writing(decoder, ids, choose, max_new_tokens=n, use_cache=use_cache, ignore_end=ignore_end)
+            states = _write(service, writing)
         rules = settings.rules if strategy == "sample" else PENALTY_ONLY[: repetition_penalty != 1]
         for state in states:
             yield {**state, "rules": rules}

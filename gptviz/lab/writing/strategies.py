@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from torch import Tensor
 
@@ -75,7 +76,7 @@ def contest(
     ignore_end: bool = False,
 ) -> Iterator[Contest]:
     """All continuations in turn, one token each, and one step of a beam search, until every one has stopped."""
-    most = {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
+    most: dict[str, Any] = {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
     search = BeamSearch(decoder, prompt, beams=beams, **most)
     writers = [write(decoder, prompt, each, seed=seed, start=0, **most) for each in settings]
     state = Contest([Text() for _ in (*settings, search)])
