@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from bench import decode, page, panel, slider, tokens
+from bench import decode, page, panel, patching, slider, tokens
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "decode": decode.run,
     "prefill": decode.run_prefill,
     "page": page.run,
     "panel": panel.run,
+    "patching": patching.run,
     "slider": slider.run,
     "tokens": tokens.run,
 }
