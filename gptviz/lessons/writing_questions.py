@@ -32,7 +32,7 @@ def public(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         settings = Settings(temperature, top_k, top_p)
         count = integer("count", count)
-        logits = service.run(decoder, ids).logits[-1]  # [V]
+        logits = service.run(decoder, ids, exact=False).logits[-1]  # [V]
         return distribution(decoder, sampling.stages(logits, settings), count)
 
     def generate(
@@ -56,7 +56,10 @@ def public(service: Service) -> list[Question]:
             yield from _grow(service, decoder, ids, search)
             return
         choose = sampling.greedy if strategy == "greedy" else sampling.sampler(settings, seed)
-        yield from _write(service, Writing(decoder, ids, choose, max_new_tokens=n, use_cache=bool(use_cache)))
+        yield from _write(
+            service,
+            Writing(decoder, ids, choose, max_new_tokens=n, use_cache=bool(use_cache), stream=service.writer(decoder)),
+        )
 
     return [Question("next_token", next_token), Question("generate", generate, limit=MOST_AT_ONCE)]
 
@@ -87,7 +90,7 @@ def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[
 
 
 def _write(service: Service, writing: Writing) -> Iterator[dict[str, Any]]:
-    for _ in service.stream(iter(writing)):
+    for _ in writing:
         if not writing.stop:
             yield _text(writing.decoder, writing.prompt, writing.ids, "")
     yield _text(writing.decoder, writing.prompt, writing.ids, writing.stop)
