@@ -18,7 +18,7 @@ from gptviz.lab.writing.writer import Writing
 from gptviz.service import Keep, Service, crowd
 from gptviz.service.ticket import Left, Ticket
 
-# Largest |Δ logit| of a row, written or read, over the largest |logit|: measured 8e-7 (nano), 2e-6 (SmolLM2).
+# Largest |Δ logit| of a row, written or read, over the largest |logit|: measured 9e-7 (nano), 4e-6 (SmolLM2).
 SHARE = 1e-5
 TEXTS = ["The cat sat on", "Once upon a time there was a small", "One day", "The dog and the bird went to the old"]
 
@@ -46,15 +46,19 @@ def written(decoder: Decoder, ask: tuple, stream=None, keep_logits: bool = True)
     return list(Writing(decoder, ids, choose, max_new_tokens=n, keep_logits=keep_logits, stream=stream))
 
 
-def test_a_text_is_the_same_alone_and_in_a_crowd(service: Service, nano: Decoder) -> None:
-    asks = asked(nano)
-    alone = [written(nano, ask) for ask in asks]
-    before = nano.passes
-    stream = service.writer(nano)
+@pytest.mark.parametrize(("model", "most"), [("nano", 24), ("smollm2", 6)])
+def test_a_text_is_the_same_alone_and_in_a_crowd(model: str, most: int, request: pytest.FixtureRequest) -> None:
+    decoder: Decoder = request.getfixturevalue(model)
+    service = Service()
+    service.add(decoder)
+    asks = [(ids, seed, min(n, most)) for ids, seed, n in asked(decoder)][:most]
+    alone = [written(decoder, ask) for ask in asks]
+    before = decoder.passes
+    stream = service.writer(decoder)
     gate = threading.Event()
     threading.Thread(target=lambda: service.worker.run(gate.wait)).start()  # so that all stand in the line
     with ThreadPoolExecutor(24) as pool:
-        crowd_ = [pool.submit(written, nano, ask, stream) for ask in asks]
+        crowd_ = [pool.submit(written, decoder, ask, stream) for ask in asks]
         time.sleep(0.3)
         gate.set()
         together = [each.result() for each in crowd_]
@@ -62,7 +66,7 @@ def test_a_text_is_the_same_alone_and_in_a_crowd(service: Service, nano: Decoder
         assert [step.id for step in one] == [step.id for step in other]
         for a, b in zip(one, other, strict=True):
             assert float((a.logits - b.logits).abs().max()) <= SHARE * float(a.logits.abs().max())
-    assert nano.passes - before < sum(map(len, alone)) / 3  # steps were shared
+    assert decoder.passes - before < sum(map(len, alone)) / 2  # steps were shared
 
 
 def test_one_text_alone_is_made_by_the_very_passes_of_one_text(service: Service, nano: Decoder) -> None:
