@@ -17,12 +17,12 @@ from starlette.routing import Route
 from gptviz.decoder.errors import UserError
 from gptviz.lessons.questions import Question
 from gptviz.service.wire import as_packed
+from gptviz.words import Said, choose, spoken
 
 log = logging.getLogger("gptviz")
 
 AT_ONCE = 64  # questions in a thread each; what they ask of the model waits its turn there
 NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-BROKEN = "The server met an error of its own; its log says which."
 
 
 class Asked:
@@ -37,17 +37,17 @@ class Asked:
         return Route("/ask/{name}", self.answer, methods=["POST"])
 
     async def answer(self, request: Request) -> Response:
+        spoken.set(choose(request.query_params.get("lang"), request.headers.get("accept-language")))
         question = self.questions.get(request.path_params["name"])
         if question is None:
-            return _sentence("There is no such question.", 404)
-        if not request.headers.get("content-type", "").startswith(
-            "application/json"
-        ):  # what a foreign form cannot send
-            return _sentence("A question is asked in JSON.", 415)
+            return _sentence(UserError("no_question", value=request.path_params["name"]), 404)
+        kind = request.headers.get("content-type", "")
+        if not kind.startswith("application/json"):  # what a foreign form cannot send
+            return _sentence(UserError("asked_in_json"), 415)
         try:
             given = json.loads(await request.body())
         except (ValueError, RecursionError):
-            return _sentence("The question is not JSON.", 400)
+            return _sentence(UserError("no_json"), 400)
         if self.limiter is None:
             self.limiter = anyio.CapacityLimiter(AT_ONCE)
         if question.streams:
@@ -56,12 +56,12 @@ class Asked:
 
     async def _stream(self, question: Question, given: Any) -> Response:
         if question.limit is not None and self.running.get(question.name, 0) >= question.limit:
-            return _sentence("Others are running this just now; try again in a moment.", 503)
+            return _sentence(UserError("busy"), 503)
         try:
             values = question.ask(given)
             first = await asyncio.to_thread(next, values, None)  # bad arguments show at the first value
         except UserError as error:
-            return _sentence(str(error), 400)
+            return _sentence(error, 400)
         return StreamingResponse(
             self._lines(question.name, values, first), media_type="application/x-ndjson", headers=NO_STORE
         )
@@ -74,10 +74,10 @@ class Asked:
             async for value in iterate_in_threadpool(values):
                 yield _line(value)
         except UserError as error:
-            yield _line({"error": str(error)})
+            yield _line({"error": error.said})
         except Exception:  # the headers are gone: the reader must hear of it in the stream
             log.exception("The question %s failed.", name)
-            yield _line({"error": BROKEN})
+            yield _line({"error": Said("errors.broken")})
         finally:
             self.running[name] -= 1
             close = getattr(values, "close", None)
@@ -90,10 +90,10 @@ def _once(question: Question, given: Any) -> Response:
     try:
         return JSONResponse(as_packed(question.ask(given)), headers=NO_STORE)
     except UserError as error:
-        return _sentence(str(error), 400)
+        return _sentence(error, 400)
     except Exception:  # whatever it is, the page must get a sentence and the log the cause
         log.exception("The question %s failed.", question.name)
-        return _sentence(BROKEN, 500)
+        return _sentence(UserError("broken"), 500)
 
 
 def _closed(close: Any) -> None:
@@ -107,5 +107,5 @@ def _line(value: Any) -> bytes:
     return json.dumps(as_packed(value), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _sentence(text: str, status: int) -> Response:
-    return JSONResponse({"error": text}, status_code=status, headers=NO_STORE)
+def _sentence(error: UserError, status: int) -> Response:
+    return JSONResponse({"error": error.sentence(spoken.get())}, status_code=status, headers=NO_STORE)
