@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import statistics
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext
 
-from gptviz.decoder.decoder import Decoder
 from gptviz.lessons import PAGES
-from gptviz.service import Service
-from gptviz.shell import build
-
-NANO = Path(__file__).resolve().parents[1] / "assets" / "nano"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+from tools.browsing import bundled, chromium, served
 
 # Set before the page's own scripts: when the first picture was painted, and how far the layout moved.
 WATCH = """
@@ -36,17 +28,9 @@ new MutationObserver(() => {
 
 def run(*, quick: bool = False) -> dict[str, Any]:
     """Each page opened afresh several times: medians in ms since the request, bytes as they came over the wire."""
-    service = Service()
-    service.add(Decoder.load(NANO, name="nano", source="bundled"))
-    app = build(service)
-    _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     rounds = 2 if quick else 5
-    with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with served(bundled()) as url, chromium() as browser:
         found = {page.KEY: _page(browser, f"{url}?lesson={page.KEY}", rounds) for page in PAGES}
-        browser.close()
-    app.demo.close()
     return {"rounds": rounds, "pages": found}
 
 

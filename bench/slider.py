@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import statistics
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import sync_playwright
-
-from gptviz.decoder.decoder import Decoder
-from gptviz.service import Service
-from gptviz.shell import build
-
-NANO = Path(__file__).resolve().parents[1] / "assets" / "nano"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+from tools.browsing import bundled, chromium, served
 
 # One move: the event, the frame that follows, and the first task after that frame is on screen.
 MOVE = """async (n) => {
@@ -35,14 +25,9 @@ MOVE = """async (n) => {
 
 def run(*, quick: bool = False) -> dict[str, Any]:
     """Wall time a move and processor time of the page's main thread, in ms."""
-    service = Service()
-    service.add(Decoder.load(NANO, name="nano", source="bundled"))
-    app = build(service)
-    _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
+    service = bundled()
     moves = 60 if quick else 300
-    with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with served(service) as url, chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(f"{url}?lesson=next_token")
         page.wait_for_selector(".gv-app[data-shown$=live]")
@@ -52,8 +37,6 @@ def run(*, quick: bool = False) -> dict[str, Any]:
         before = _busy(session)
         times = sorted(page.evaluate(MOVE, moves))
         busy = _busy(session) - before
-        browser.close()
-    app.demo.close()
     return {
         "vocabulary": service.decoder().shape.vocabulary,
         "moves": moves,

@@ -112,8 +112,8 @@ class Model:
             raise UserError(f'stage is "{brief(stage)}"; it must be one of {", ".join(heads.STAGES)}.')
         layer, head = self.decoder.check_layer(layer), self.decoder.check_head(head)
         rule = self._rule(open_layers, "none" if open_layers else "causal")
-        kept = self.decoder.run(self.ids(text), rule=rule, capture=[layer], last_only=True).attention[layer]
-        return Attention(self.tokens(text), layer, head, stage, heads.stage_of(kept, head, stage))
+        found = self.decoder.run(self.ids(text), rule=rule, capture=[layer], last_only=True).attention[layer]
+        return Attention(self.tokens(text), layer, head, stage, heads.stage_of(found, head, stage))
 
     def mask(
         self,

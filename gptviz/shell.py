@@ -12,12 +12,13 @@ import plotly  # type: ignore[import-untyped]
 from starlette.middleware import Middleware
 
 from gptviz.lessons import PAGES, frame
-from gptviz.lessons.questions import Question, register
+from gptviz.lessons.questions import Question
 from gptviz.places import ASSETS
 from gptviz.service import Service
 from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
 from gptviz.web.document import Document
+from gptviz.web.endpoints import NOT_THERE, Blocks, answer_in_json, register
 from gptviz.web.health import Health
 from gptviz.web.static import Files
 from gptviz.widgets import WIDGETS, fonts, scripts, style
@@ -35,15 +36,17 @@ class App:
     files: Files
     health: Health
 
-    def launch(self, **options: Any) -> Any:
-        """Serve it; the options are those of Gradio's `launch`."""
-        return self.demo.launch(**launch_options(self), **options)
+    def launch(self, *, mcp: bool = False, **options: Any) -> Any:
+        """Serve it, with `mcp` for agents, too; the options are those of Gradio's `launch`."""
+        if mcp:
+            answer_in_json()
+        return self.demo.launch(mcp_server=mcp, **launch_options(self), **options)
 
 
 def build(service: Service) -> App:
     """The whole app: endpoints for programs, beside what the page asks for itself."""
     questions = [*frame.questions(service), *(q for page in PAGES for q in page.questions(service))]
-    with gr.Blocks(title="gptviz", analytics_enabled=False) as demo:
+    with Blocks(title="gptviz", analytics_enabled=False) as demo:
         for question in questions:
             if question.public:
                 register(question)
@@ -79,6 +82,7 @@ def launch_options(app: App) -> dict[str, Any]:
         "strict_cors": True,
         "state_session_capacity": SESSIONS,
         "app_kwargs": {
+            "exception_handlers": NOT_THERE,
             "middleware": [Middleware(BodyLimit, limit=MAX_BODY), Middleware(Document, head=_head(app.files))],
             "routes": [app.files.route(), Asked(app.questions).route(), app.health.route()],
         },

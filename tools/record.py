@@ -7,16 +7,14 @@ answer is there. Run it again whenever an answer of a first picture changes; a t
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Response, sync_playwright
+from playwright.sync_api import Browser, Response
 
 from gptviz.lessons import PAGES
-from gptviz.service import Options, Service
-from gptviz.shell import build
+from tools.browsing import chromium, served, service_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "assets" / "recorded"
 MOST = 60_000  # characters of one answer: a first picture has to be small
@@ -25,25 +23,19 @@ LIVE = (".gv-app[data-shown$=live]", 120_000)
 
 def main(models: list[str]) -> None:
     """Record every page that reads the prompt, for each of the models."""
-    with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+    with chromium() as browser:
         for model in models:
-            service = Service(Options(model))
-            service.start(wait=True)
-            app = build(service)
-            _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
-            for page in PAGES:
-                if getattr(page, "PROMPTED", True):
-                    write(model, page.KEY, asked(browser, f"{url}?lesson={page.KEY}"))
-            app.demo.close()
-        browser.close()
+            with served(service_of(model)) as url:
+                for page in PAGES:
+                    if getattr(page, "PROMPTED", True):
+                        write(model, page.KEY, asked(browser, f"{url}?lesson={page.KEY}"))
 
 
 def asked(browser: Browser, address: str) -> dict[str, Any]:
     """All questions of the page's first picture with their answers, as they went over the wire."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     answers: list[Response] = []
+    page.route("**/recorded/*/*.json", lambda route: route.fulfill(json={}))  # what an older page asked
     page.on("response", lambda response: answers.append(response) if "/ask/" in response.url else None)
     page.goto(address)
     page.wait_for_selector(LIVE[0], timeout=LIVE[1])

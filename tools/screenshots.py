@@ -7,16 +7,14 @@ presented.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from gptviz.lessons import PAGES
 from gptviz.lessons.steps import read
-from gptviz.service import Options, Service
-from gptviz.shell import build
+from tools.browsing import chromium, served, service_of
 
 LOOKS = {
     "light": (1280, 800, ""),
@@ -30,18 +28,10 @@ PATIENCE = 120_000  # ms
 def main() -> None:
     """Start the app with a model and take all pictures that were asked for."""
     asked = flags()
-    service = Service(Options(asked.model))
-    service.start(wait=True)
-    app = build(service)
-    _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
-    with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+    with served(service_of(asked.model)) as url, chromium() as browser:
         for look in asked.look:
             for file in pictures(browser, url, look, asked.page, Path(asked.out)):
                 print(file)
-        browser.close()
-    app.demo.close()
 
 
 def flags() -> argparse.Namespace:

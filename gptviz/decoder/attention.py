@@ -104,10 +104,11 @@ def turned(mask: Tensor, pattern: str) -> Tensor:
     return mask if pattern == "causal" else mirror if pattern == "wrong_way" else mask | mirror
 
 
-class Lens:
-    """What one request asks of the attention: its mask rule, whom to show the weights, and the rows' real lengths.
+class Errand:
+    """What one forward pass is sent for: its mask rule, what it changes, whom it shows the weights, what it keeps.
 
-    It travels as a keyword argument of the forward call, so that two requests never share state.
+    It travels through the model as a keyword argument of the forward call, so that two passes never share state, and
+    comes back with what was asked for.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ def attention(
     value: Tensor,  # [B, h_kv, Tk, d_v]
     attention_mask: Tensor | None,
     scaling: float | None = None,
-    lens: Lens | None = None,
+    errand: Errand | None = None,
     softcap: float | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
@@ -213,26 +214,26 @@ def attention(
     output is that of the library's own function, bit for bit, whether somebody looks or not: the scores and weights
     of a watched layer are worked out beside it, in float32, and change nothing.
     """
-    lens = Lens() if lens is None else lens
+    errand = Errand() if errand is None else errand
     layer = int(getattr(module, "layer_idx", 0))
-    _note(lens, layer, query, key, value, attention_mask)
+    _note(errand, layer, query, key, value, attention_mask)
     Tq, Tk = query.shape[-2], key.shape[-2]
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     is_causal = kwargs.get("is_causal")
     is_causal = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
 
     def seen() -> Tensor:
-        return lens.mask(layer, attention_mask, is_causal, Tq, Tk, query.device)  # [1 or B, 1, Tq, Tk]
+        return errand.mask(layer, attention_mask, is_causal, Tq, Tk, query.device)  # [1 or B, 1, Tq, Tk]
 
-    if layer in lens.inputs:
-        lens.inputs[layer] = Inputs(query, key, value, scaling, seen(), softcap)
-    if lens.watches(layer):
-        weights = _watched(lens, layer, query, key, seen(), scaling, softcap)
-        if lens.witness is not None:
+    if layer in errand.inputs:
+        errand.inputs[layer] = Inputs(query, key, value, scaling, seen(), softcap)
+    if errand.watches(layer):
+        weights = _watched(errand, layer, query, key, seen(), scaling, softcap)
+        if errand.witness is not None:
             given = {"query": query, "key": key, "value": value, "seen": seen(), "scaling": scaling, "softcap": softcap}
-            lens.witness(module, layer, {**kwargs, **given}, _weighted(weights, value))
-    plain = lens.lengths is None and lens.patterns(layer) == ("causal",)
-    mask = attention_mask if plain else _open_mask(lens, layer, attention_mask, seen)
+            errand.witness(module, layer, {**kwargs, **given}, _weighted(weights, value))
+    plain = errand.lengths is None and errand.patterns(layer) == ("causal",)
+    mask = attention_mask if plain else _open_mask(errand, layer, attention_mask, seen)
     opened = not plain and mask is None
     dropout = kwargs.get("dropout", 0.0)
     if softcap is not None:  # the library's fast function knows no bound: it goes through its plain one
@@ -246,7 +247,7 @@ def attention(
 
 
 def _watched(
-    lens: Lens,
+    errand: Errand,
     layer: int,
     query: Tensor,
     key: Tensor,
@@ -264,9 +265,9 @@ def _watched(
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     weights = scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)  # [B, h, Tq, Tk]
-    lens.seen[layer] = lens.first_of(seen)
-    if lens.observe is not None:
-        lens.observe(layer, scores, weights)
+    errand.seen[layer] = errand.first_of(seen)
+    if errand.observe is not None:
+        errand.observe(layer, scores, weights)
     return weights
 
 
@@ -282,9 +283,9 @@ def _repeated(shared: Tensor, heads: int) -> Tensor:
     return shared if groups == 1 else shared.repeat_interleave(groups, dim=1)  # [B, h, Tk, d]
 
 
-def _open_mask(lens: Lens, layer: int, given: Tensor | None, seen: Callable[[], Tensor]) -> Tensor | None:
+def _open_mask(errand: Errand, layer: int, given: Tensor | None, seen: Callable[[], Tensor]) -> Tensor | None:
     """The mask of an opened layer or of padded rows as the library's function wants it: None where all is read."""
-    everything = lens.lengths is None and given is None and lens.patterns(layer) == ("none",)
+    everything = errand.lengths is None and given is None and errand.patterns(layer) == ("none",)
     return None if everything else seen()
 
 
@@ -299,10 +300,10 @@ def plain_attention(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
     return found
 
 
-def _note(lens: Lens, layer: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    before = lens.visited.get(layer)
+def _note(errand: Errand, layer: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    before = errand.visited.get(layer)
     sizes = (query.shape[1], key.shape[1], key.shape[-1], value.shape[-1])
-    lens.visited[layer] = Visit(*sizes, mask, 1 if before is None else before.calls + 1)
+    errand.visited[layer] = Visit(*sizes, mask, 1 if before is None else before.calls + 1)
 
 
 def edited_attention(
@@ -311,25 +312,25 @@ def edited_attention(
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    lens: Lens | None = None,
+    errand: Errand | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """`attention`, and after it what a request changes of the heads' outputs, before W_O."""
-    output, _ = attention(module, query, key, value, attention_mask, lens=lens, **kwargs)
-    if lens is None:
+    """`attention`, and after it what an errand changes of the heads' outputs, before W_O."""
+    output, _ = attention(module, query, key, value, attention_mask, errand=errand, **kwargs)
+    if errand is None:
         return output, None
     layer = int(getattr(module, "layer_idx", 0))
-    if lens.edits:
+    if errand.edits:
         causal = kwargs.get("is_causal")
         causal = bool(getattr(module, "is_causal", True) if causal is None else causal)
 
         def scores(head: int, at: int) -> Tensor:
-            seen = lens.mask(layer, attention_mask, causal, query.shape[-2], key.shape[-2], query.device)
+            seen = errand.mask(layer, attention_mask, causal, query.shape[-2], key.shape[-2], query.device)
             return _row(head, at, query, key, kwargs).masked_fill(~seen[:, 0, at], float("-inf"))  # [B, Tk]
 
-        output = lens.edits.apply(layer, output, scores, value)
-    if lens.keep_outputs:
-        lens.outputs[layer] = output
+        output = errand.edits.apply(layer, output, scores, value)
+    if errand.keep_outputs:
+        errand.outputs[layer] = output
     return output, None
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
 
 from gptviz.decoder import attention
-from gptviz.decoder.attention import CAUSAL, Lens, MaskRule, Observer
+from gptviz.decoder.attention import CAUSAL, Errand, MaskRule, Observer
 from gptviz.decoder.cache import GrowingCache, KeptRows, cache_bytes, kept_rows
 from gptviz.decoder.device import pick_device, pick_dtype
 from gptviz.decoder.edits import Edits
@@ -38,7 +38,7 @@ _IDENTITIES = itertools.count(1)
 class Decoder:
     """A decoder-only model with its tokenizer on one device, ready to be looked into.
 
-    Safe for concurrent callers: whatever a request asks for travels with its own forward call. `name` is a label, and
+    Safe for concurrent callers: whatever a pass is sent for travels with its own forward call. `name` is a label, and
     two decoders may share one; `identity` is the object's own, and no other decoder ever has it.
     """
 
@@ -60,7 +60,7 @@ class Decoder:
                 layer.register_forward_hook(keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
         self._plain_head = self._head_is_plain()
-        self.kept = self._rows_kept()  # what each layer keeps of a position, seen on one token
+        self.cache_rows = self._cache_rows()  # what each layer keeps of a position, seen on one token
         self._fast: FastPass | None = None
         self._sought = False
         self._lock = threading.Lock()
@@ -138,12 +138,12 @@ class Decoder:
 
         watching = observe is not None or bool(wanted)
         observed = None if observe else wanted
-        lens = Lens(rule, look if watching else None, observed, residual=residual, inputs=inputs, edits=edits)
+        errand = Errand(rule, look if watching else None, observed, residual=residual, inputs=inputs, edits=edits)
         with one_row_at_a_time(one_row):
-            logits = self._forward(torch.tensor([ids]), lens, last_only=last_only)[0]  # [T or 1, V]
-        stream = torch.cat(lens.residual).cpu() if lens.residual else None  # [L+1, T, d]
-        given = {layer: found.row(0, len(ids)) for layer, found in lens.inputs.items() if found is not None}
-        seen = on_cpu(lens.seen)
+            logits = self._forward(torch.tensor([ids]), errand, last_only=last_only)[0]  # [T or 1, V]
+        stream = torch.cat(errand.residual).cpu() if errand.residual else None  # [L+1, T, d]
+        given = {layer: found.row(0, len(ids)) for layer, found in errand.inputs.items() if found is not None}
+        seen = on_cpu(errand.seen)
         shown = {layer: LayerAttention(*found, seen[layer]) for layer, found in kept.items()}
         return Run(ids, logits, rule, stream, shown, seen, given)
 
@@ -167,18 +167,18 @@ class Decoder:
         T = max(lengths)
         padded = torch.tensor([row + [0] * (T - len(row)) for row in checked])  # [B, T]
         sizes = None if min(lengths) == T else torch.tensor(lengths, device=self.device)
-        lens = Lens(rule, lengths=sizes, residual=residual, inputs=inputs)
+        errand = Errand(rule, lengths=sizes, residual=residual, inputs=inputs)
         with one_row_at_a_time(one_row):
-            logits = self._forward(padded, lens)  # [B, T, V]
-        stream = torch.stack(lens.residual, dim=1).cpu() if lens.residual else None  # [B, L+1, T, d]
-        rules = lens.rules * (1 if len(lens.rules) > 1 else len(checked))
+            logits = self._forward(padded, errand)  # [B, T, V]
+        stream = torch.stack(errand.residual, dim=1).cpu() if errand.residual else None  # [B, L+1, T, d]
+        rules = errand.rules * (1 if len(errand.rules) > 1 else len(checked))
         return [
             Run(
                 row,
                 logits[b, : len(row)],
                 rules[b],
                 None if stream is None else stream[b, :, : len(row)],
-                inputs={layer: found.row(b, len(row)) for layer, found in lens.inputs.items() if found is not None},
+                inputs={layer: found.row(b, len(row)) for layer, found in errand.inputs.items() if found is not None},
             )
             for b, row in enumerate(checked)
         ]
@@ -241,7 +241,7 @@ class Decoder:
         """An empty cache that keeps what the library's own keeps for this model, and all that its masks let it read."""
         return GrowingCache(self.model.config, [fact.reach for fact in self.facts])
 
-    def _rows_kept(self) -> list[KeptRows]:
+    def _cache_rows(self) -> list[KeptRows]:
         cache = self.new_cache()
         self.step([0], cache)
         return kept_rows(cache)
@@ -282,16 +282,16 @@ class Decoder:
     @torch.inference_mode()
     def step_rows(self, fresh: Sequence[Sequence[int]], cache: DynamicCache | None) -> Tensor:
         """Like `step` for B rows of equal length that continue the B rows of one cache: logits [B, V]."""
-        return self._forward(torch.tensor([list(row) for row in fresh]), Lens(), last_only=True, cache=cache)[:, -1]
+        return self._forward(torch.tensor([list(row) for row in fresh]), Errand(), last_only=True, cache=cache)[:, -1]
 
     def _forward(
-        self, ids: Tensor, lens: Lens, *, last_only: bool = False, cache: DynamicCache | None = None
+        self, ids: Tensor, errand: Errand, *, last_only: bool = False, cache: DynamicCache | None = None
     ) -> Tensor:
         self.passes += 1
         keep: dict[str, Any] = {"logits_to_keep": 1} if last_only else {}
         if cache is not None:
             keep["cache"] = cache
-        output = self.model(ids.to(self.device), use_cache=cache is not None, lens=lens, **keep)
+        output = self.model(ids.to(self.device), use_cache=cache is not None, errand=errand, **keep)
         return output.logits.float().cpu()  # [B, T or 1, V]
 
     # Parts

@@ -34,44 +34,44 @@ def continuing(tokenizer: Tokenizer, text: str, name: str = "text") -> list[int]
     return fallback or alone
 
 
-def single(tokenizer: Tokenizer, text: str, name: str = "text", rows: int | None = None) -> int | None:
-    """The one piece that continues a text by this one, of the first `rows` ids, or None where there is none."""
+def single(tokenizer: Tokenizer, text: str, name: str = "text", vocabulary: int | None = None) -> int | None:
+    """The one piece that continues a text by this one, of the first `vocabulary` ids, or None where there is none."""
     ids = continuing(tokenizer, text, name)
     found = ids[0] if len(ids) == 1 else tokenizer.entries.get(text.encode())
-    if found is None or found == tokenizer.pieces.unknown or (rows is not None and found >= rows):
+    if found is None or found == tokenizer.pieces.unknown or (vocabulary is not None and found >= vocabulary):
         return None
     return found
 
 
-def everyday(tokenizer: Tokenizer, rows: int | None = None) -> Iterator[tuple[str, int]]:
+def everyday(tokenizer: Tokenizer, vocabulary: int | None = None) -> Iterator[tuple[str, int]]:
     """Pieces to put in a text's place, each with the text it adds: common words, then words, then any piece.
 
-    A vocabulary with one piece gives one; ids from `rows` on, which a model has no vector for, are left out.
+    A vocabulary with one piece gives one; ids from `vocabulary` on, which a model has no vector for, are left out.
     """
     seen: set[int] = set()
-    known = ((text, single(tokenizer, text, rows=rows)) for text in COMMON)
+    known = ((text, single(tokenizer, text, vocabulary=vocabulary)) for text in COMMON)
     for text, id in itertools.chain(known, _words(tokenizer), _any(tokenizer)):
-        if id is not None and id not in seen and (rows is None or id < rows):
+        if id is not None and id not in seen and (vocabulary is None or id < vocabulary):
             seen.add(id)
             yield text, id
 
 
-def distinct(tokenizer: Tokenizer, words: list[str], rows: int | None = None) -> list[int]:
+def distinct(tokenizer: Tokenizer, words: list[str], vocabulary: int | None = None) -> list[int]:
     """One piece for each word, no two the same; other words of the vocabulary stand in for what it has no piece for.
 
     Fewer where the vocabulary has fewer pieces.
     """
-    known = (single(tokenizer, f" {word}", rows=rows) for word in words)
+    known = (single(tokenizer, f" {word}", vocabulary=vocabulary) for word in words)
     found = list(dict.fromkeys(id for id in known if id is not None))
-    others = (id for _, id in everyday(tokenizer, rows) if id not in set(found))
+    others = (id for _, id in everyday(tokenizer, vocabulary) if id not in set(found))
     return found + list(itertools.islice(others, len(words) - len(found)))
 
 
-def opening(tokenizer: Tokenizer, rows: int) -> int:
+def opening(tokenizer: Tokenizer, vocabulary: int) -> int:
     """The id that a text without a beginning starts from: the end of the one before it, if the model has that row."""
-    if tokenizer.end_of_text < rows:
+    if tokenizer.end_of_text < vocabulary:
         return tokenizer.end_of_text
-    return next((id for _, id in everyday(tokenizer, rows)), 0)
+    return next((id for _, id in everyday(tokenizer, vocabulary)), 0)
 
 
 def _words(tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from gptviz.decoder import attention, masks
-from gptviz.decoder.attention import Lens
+from gptviz.decoder.attention import Errand
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.masks import Reach
 
@@ -58,24 +58,24 @@ def verify(model: PreTrainedModel, layers: list[nn.Module]) -> list[LayerFacts]:
     table: Any = model.get_input_embeddings()
     ids = torch.arange(PROBE_TOKENS, device=model.device)[None] % table.weight.shape[0]  # [1, T]
     stock, rounding = _stock(model, ids)
-    lens = Lens()
+    errand = Errand()
     attention.register()
     try:
         model.set_attn_implementation(attention.NAME)
         with masks.explained():  # every mask is made, so the logits of this pass are not compared
-            model(ids, use_cache=False, lens=lens)
-        ours = model(ids, use_cache=False, lens=Lens()).logits  # [1, T, V]
+            model(ids, use_cache=False, errand=errand)
+        ours = model(ids, use_cache=False, errand=Errand()).logits  # [1, T, V]
     except (TypeError, ValueError, AttributeError) as error:
         raise _refusal(model) from error
-    if set(lens.visited) != set(range(len(layers))) or any(visit.calls > 1 for visit in lens.visited.values()):
+    if set(errand.visited) != set(range(len(layers))) or any(visit.calls > 1 for visit in errand.visited.values()):
         raise _refusal(model)
-    for visit in lens.visited.values():
+    for visit in errand.visited.values():
         if visit.mask is not None and (visit.mask.dtype is not torch.bool or visit.mask.shape[1] > 1):
             raise UserError("loading.architecture.own_masks", kind=_kind(model))
     _compare(model, stock, ours, rounding)
     _compare(model, stock, _watch(model, ids), rounding)
     context = getattr(config, "max_position_embeddings", None) or PROBE_TOKENS
-    visits = [lens.visited[layer] for layer in range(len(layers))]
+    visits = [errand.visited[layer] for layer in range(len(layers))]
     return [
         LayerFacts(v.heads, v.kv_heads, v.key_width, v.value_width, masks.reach_of(v.mask, context)) for v in visits
     ]
@@ -109,8 +109,8 @@ def _watch(model: PreTrainedModel, ids: Tensor) -> Tensor:
     def witness(module: nn.Module, layer: int, given: dict[str, Any], output: Tensor) -> None:
         gaps.append(_gap(module, given, *shown.pop(layer), output))
 
-    lens = Lens(observe=lambda layer, scores, weights: shown.update({layer: (scores, weights)}), witness=witness)
-    logits = model(ids, use_cache=False, lens=lens).logits
+    errand = Errand(observe=lambda layer, scores, weights: shown.update({layer: (scores, weights)}), witness=witness)
+    logits = model(ids, use_cache=False, errand=errand).logits
     if not all(gap <= WEIGHT for gap in gaps):  # a NaN is no agreement either
         raise UserError("loading.architecture.other_weights", kind=_kind(model), gap=max(gaps))
     return logits

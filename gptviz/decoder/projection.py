@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from gptviz.decoder.attention import Lens
+from gptviz.decoder.attention import Errand
 
 PROBE = (0, 1, 2)
 
@@ -37,14 +37,14 @@ def projections(model: PreTrainedModel, layers: list[nn.Module]) -> list[nn.Modu
 
         handles += [m.register_forward_hook(note) for m in layer.modules() if m is not layer]
         handles.append(layer.register_forward_hook(whole, with_kwargs=True))
-    lens = Lens(keep_outputs=True)
+    errand = Errand(keep_outputs=True)
     try:
-        model(torch.tensor([PROBE], device=model.device), use_cache=False, lens=lens)
+        model(torch.tensor([PROBE], device=model.device), use_cache=False, errand=errand)
     finally:
         for handle in handles:
             handle.remove()
     return [
-        _found(inside[index], lens.outputs[index], *outer[index]) if index in lens.outputs else None
+        _found(inside[index], errand.outputs[index], *outer[index]) if index in errand.outputs else None
         for index in range(len(layers))
     ]
 

@@ -108,13 +108,13 @@ class Step:
 
 
 def keep_residual(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-    """The hook of each block: its input and output, where a request keeps the residual stream."""
-    lens = kwargs.get("lens")
-    if lens is None or lens.residual is None:
+    """The hook of each block: its input and output, where an errand keeps the residual stream."""
+    errand = kwargs.get("errand")
+    if errand is None or errand.residual is None:
         return
-    if not lens.residual:  # the first block's input is the embedding
-        lens.residual.append((args[0] if args else kwargs["hidden_states"]).float())
-    lens.residual.append((output[0] if isinstance(output, tuple) else output).float())
+    if not errand.residual:  # the first block's input is the embedding
+        errand.residual.append((args[0] if args else kwargs["hidden_states"]).float())
+    errand.residual.append((output[0] if isinstance(output, tuple) else output).float())
 
 
 def on_cpu(masks: dict[int, Tensor]) -> dict[int, Tensor]:

@@ -155,8 +155,8 @@ def one_head(
     """One head's matrix [T, T] at a stage, and which keys each query may read [T, T]."""
     decoder.check_layer(layer)
     decoder.check_head(head)
-    kept = service.layer(decoder, ids, layer, rule=rule)
-    return heads.stage_of(kept, head, stage), kept.seen
+    found = service.layer(decoder, ids, layer, rule=rule)
+    return heads.stage_of(found, head, stage), found.seen
 
 
 def carried(service: Service, decoder: Decoder, ids: list[int], layer: int, head: int, position: int) -> dict[str, Any]:

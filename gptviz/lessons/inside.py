@@ -27,7 +27,7 @@ FIELDS = {
         Field("against", "text", ""),
     )
 }
-COLUMNS = 24  # read at all layers at once; more would be cells too narrow for a word
+COLUMNS = 40  # drawn at once: of a longer text, those around the chosen one
 WORD = 4  # letters: a token of the text as long as this is often the other name, or what the text would repeat
 MOST_STREAM = 2_048  # positions; the stream of all layers has to be kept
 
@@ -55,6 +55,11 @@ def questions(service: Service) -> list[Question]:
         found = depth.depth(decoder, run, depth.window(len(run.ids), at, COLUMNS))
         words = [shown(decoder, row) for row in found.ids.tolist()]
         return {"window": found.positions, "words": words, "ids": found.ids, "p": found.p}
+
+    def overview(text: str, model: str = "") -> dict[str, Any]:
+        """How sure the model is of its best next token after every token of the text: [T]."""
+        decoder, ids = service.encode(text, model, most=MOST_STREAM)
+        return {"p": service.once(decoder, depth.sureness, ids)}
 
     def lookup(text: str, at: int = -1, model: str = "") -> dict[str, Any]:
         """One token's row of the table, its nearest rows, and its row in the head."""
@@ -112,7 +117,7 @@ def questions(service: Service) -> list[Question]:
         decoder = service.decoder(model)
         return {"own": _boxes(_dissected(service, decoder)), "small": _boxes(anatomy.gpt2_small())}
 
-    private = (column, grid, lookup, order, stream, rivals, boxes)
+    private = (column, grid, overview, lookup, order, stream, rivals, boxes)
     return [*_public(service), *(Question(fn.__name__, fn, public=False) for fn in private)]
 
 
@@ -137,9 +142,8 @@ def _public(service: Service) -> list[Question]:
         target "" is the likeliest token; against "" compares with none, else the parts add up to the difference.
         """
         decoder, ids = service.encode(text, model, most=parts_of.MOST)
-        rows = decoder.shape.vocabulary
-        wanted = piece(decoder, target, "target", rows) if target else None
-        other = piece(decoder, against, "against", rows) if against else None
+        wanted = piece(decoder, target, "target") if target else None
+        other = piece(decoder, against, "against") if against else None
         return attributed(decoder, ids, service.once(decoder, parts_of.attribution, ids, wanted, other))
 
     def whole(model: str = "") -> dict[str, Any]:
@@ -149,9 +153,9 @@ def _public(service: Service) -> list[Question]:
     return [Question("lens", lens), Question("anatomy", whole), Question("attribution", attribution)]
 
 
-def piece(decoder: Decoder, text: str, name: str, rows: int) -> int:
+def piece(decoder: Decoder, text: str, name: str) -> int:
     """The one token that continues a text by this one. UserError where the vocabulary has none."""
-    found = single(decoder.tokenizer, text, name, rows)
+    found = single(decoder.tokenizer, text, name, decoder.shape.vocabulary)
     if found is None:
         raise UserError(f'{name} is "{brief(text)}", which is no single token of {decoder.name}; name one that is.')
     return found

@@ -97,7 +97,7 @@ def _other_questions(service: Service) -> list[Question]:
     def kv_rows(text: str, keep: int = 0, model: str = "") -> dict[str, Any]:
         """K and V of all layers for three texts that begin alike."""
         decoder, ids = service.encode(text, model)
-        return kept(service, decoder, ids, keep)
+        return rows_three_times(service, decoder, ids, keep)
 
     def kv_edge(text: str, model: str = "") -> dict[str, Any]:
         """A short context filled to its end and then past it, by cropping."""
@@ -146,7 +146,11 @@ def _public(service: Service) -> list[Question]:
             yield state.bill()
 
     def memory(
-        name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
+        name: str = "Llama-3-8B",
+        context: int = 8192,
+        batch: int = 1,
+        dtype: Literal["float32", "bfloat16", "float16"] = "bfloat16",
+        model: str = "",
     ) -> cache_memory.Memory:
         """A public model's cache against its weights, in bytes. `model` is checked and otherwise unused."""
         service.decoder(model)
@@ -259,7 +263,7 @@ def ending(race: Race) -> dict[str, Any]:
 # Why, how much, where it ends, and what it costs
 
 
-def kept(service: Service, decoder: Decoder, ids: list[int], keep: int) -> dict[str, Any]:
+def rows_three_times(service: Service, decoder: Decoder, ids: list[int], keep: int) -> dict[str, Any]:
     """The rows of the first `keep` tokens (0: half), three times. UserError for a text of one token."""
     ids = ids[:ROWS_TOKENS]
     if len(ids) < 2:

@@ -15,7 +15,7 @@ from gptviz.lab.masking import leak, mask_ways
 from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.masking.leak import TrueNext, rule_of
 from gptviz.lessons.fields import Field
-from gptviz.lessons.questions import NO_LAYERS, Question
+from gptviz.lessons.questions import NO_LAYERS, Direction, Question
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -54,6 +54,7 @@ def questions(service: Service) -> list[Question]:
             "changed": found.changed.tolist(),
             "rises": found.rises,
             "falls": found.falls,
+            "narrow": narrow(decoder, ids, rule),
             "verdict": "same" if alone else found.verdict,
             "loss": {"closed": 0.0 if alone else found.loss_causal, "changed": 0.0 if alone else found.loss_changed},
         }
@@ -120,7 +121,7 @@ def _public(service: Service) -> list[Question]:
     def mask(
         text: str,
         open_layers: list[int] = NO_LAYERS,
-        direction: str = "causal",
+        direction: Direction = "causal",
         position: int = -1,
         replacement: str = leak.REPLACEMENT,
         model: str = "",
@@ -133,10 +134,11 @@ def _public(service: Service) -> list[Question]:
         effect = service.once(decoder, leak.mask_effect, ids, rule, place, replacement)
         rises = true_next(service, decoder, ids, rule).rises
         leaked = service.once(decoder, leak.leaked_mass, ids, rule)
-        return {**as_json(effect, digits=DIGITS), "rises": rises, "leaked": as_json(leaked, digits=DIGITS)}
+        more = {"rises": rises, "leaked": as_json(leaked, digits=DIGITS), "narrow": narrow(decoder, ids, rule)}
+        return {**as_json(effect, digits=DIGITS), **more}
 
     def influence(
-        text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
+        text: str, open_layers: list[int] = NO_LAYERS, direction: Direction = "causal", model: str = ""
     ) -> dict[str, Any]:
         """matrix[i][j]: how far output i moves when token j is replaced (at most 64 tokens)."""
         decoder, ids = service.encode(text, model)
@@ -165,6 +167,11 @@ def true_next(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule
 def chances(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) -> Tensor:
     """The probability of every true next token [T-1] under one mask."""
     return (-service.once(decoder, leak.paid_under, ids, rule)).exp()
+
+
+def narrow(decoder: Decoder, ids: list[int], rule: MaskRule) -> dict[str, int]:
+    """How many opened layers keep a window that this text outgrows, of how many, and the shortest window."""
+    return as_json(leak.narrow_when_open([facts.reach for facts in decoder.facts], rule, len(ids)))
 
 
 def grid_of(decoder: Decoder, ids: list[int], rule: MaskRule, *, runs: Runs | None = None) -> dict[str, Any]:

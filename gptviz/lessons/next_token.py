@@ -70,7 +70,7 @@ def questions(service: Service) -> list[Question]:
         ways = [None, Settings(), Settings(temperature, top_k, top_p)]
         states = strategies.contest(decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), max_new_tokens=new)
         for state in service.stream(states):
-            yield {"texts": [written(decoder, each) for each in state.texts]}
+            yield {"texts": [continuation(decoder, each) for each in state.texts]}
 
     return [
         Question("outlook", outlook, public=False),
@@ -104,7 +104,7 @@ def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
     }
 
 
-def written(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
+def continuation(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
     """One continuation as the page draws it."""
     return {
         "shown": shown(decoder, text.ids),

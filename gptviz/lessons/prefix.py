@@ -13,7 +13,7 @@ from gptviz.lab.masking import leak
 from gptviz.lab.masking import prefix as lab
 from gptviz.lab.masking.leak import rule_of
 from gptviz.lessons.fields import Field
-from gptviz.lessons.questions import NO_LAYERS, Question
+from gptviz.lessons.questions import NO_LAYERS, Direction, Method, Question
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -51,7 +51,7 @@ def questions(service: Service) -> list[Question]:
         """The same check with the model's own mask and with a faulty one; keep 0: about a third of the text."""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        n = kept(ids, keep)
+        n = length_kept(ids, keep)
         own = checked(service, decoder, ids, n, MaskRule(), method, by)
         faulty = checked(service, decoder, ids, n, rule, method, by)
         return {
@@ -89,7 +89,7 @@ def questions(service: Service) -> list[Question]:
         """One check as a file that anybody can run again."""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        found = checked(service, decoder, ids, kept(ids, keep), rule, method, by)
+        found = checked(service, decoder, ids, length_kept(ids, keep), rule, method, by)
         return service.worker.run(lambda: lab_evidence.evidence(decoder, found))
 
     return [
@@ -105,22 +105,22 @@ def _public(service: Service) -> list[Question]:
         text: str,
         keep: int = 0,
         open_layers: list[int] = NO_LAYERS,
-        direction: str = "causal",
-        method: str = "truncate",
+        direction: Direction = "causal",
+        method: Method = "truncate",
         model: str = "",
     ) -> dict[str, Any]:
         """Do the first `keep` outputs (0: half) change when what follows is cut off (or, "edit", replaced)?"""
         decoder, ids = service.encode(text, model, most=MOST)
         rule = rule_of(open_layers, direction, decoder.shape.layers)
-        half = keep or kept(ids, len(ids) // 2)
+        half = keep or length_kept(ids, len(ids) // 2)
         found = checked(service, decoder, ids, half, rule, method, "")
         return as_json(lab.report(decoder, found), digits=DIGITS)
 
     def prefix_all(
         text: str,
         open_layers: list[int] = NO_LAYERS,
-        direction: str = "causal",
-        method: str = "edit",
+        direction: Direction = "causal",
+        method: Method = "edit",
         model: str = "",
     ) -> dict[str, Any]:
         """Every prefix length of the text at once: matrix[n-1][i] for length n and position i (at most 64 tokens)."""
@@ -141,7 +141,7 @@ def _public(service: Service) -> list[Question]:
     ]
 
 
-def kept(ids: list[int], keep: int) -> int:
+def length_kept(ids: list[int], keep: int) -> int:
     """How many tokens are kept: as asked, and for 0 about a third. UserError where there are not two tokens."""
     if len(ids) < 2:
         raise UserError("The text has 1 token; a prefix and something after it need at least 2.")

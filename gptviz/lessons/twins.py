@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gptviz.lab.teaching import grammar, twins
 from gptviz.lessons.fields import Field
@@ -37,7 +37,11 @@ def questions(service: Service) -> list[Question]:
     """/twins, and the same for the page."""
 
     def train_twins(
-        steps: int = 0, seed: int = 0, variant: str = "open", data: str = "sentences", model: str = ""
+        steps: int = 0,
+        seed: int = 0,
+        variant: Literal["open", "wrong_way", "unshifted"] = "open",
+        data: Literal["sentences", "random"] = "sentences",
+        model: str = "",
     ) -> Iterator[dict[str, Any]]:
         """Train a causal twin and one with a mistake; streams the losses, the last value has what they write.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError
 from gptviz.lab.writing import sampling
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lab.writing.writer import BeamSearch, Writing, loops
@@ -14,7 +13,6 @@ from gptviz.lessons.questions import Question, integer
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
-STRATEGIES = ("greedy", "sample", "beam")
 MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many as the context holds
 
 
@@ -38,7 +36,7 @@ def public(service: Service) -> list[Question]:
 
     def generate(
         text: str,
-        strategy: str = "greedy",
+        strategy: Literal["greedy", "sample", "beam"] = "greedy",
         max_new_tokens: int = 20,
         temperature: float = 1.0,
         top_k: int = 0,
@@ -50,8 +48,6 @@ def public(service: Service) -> list[Question]:
     ) -> Iterator[dict[str, Any]]:
         """The text as it is written, token by token; the last value says why it stopped."""
         decoder, ids = service.encode(text, model)
-        if strategy not in STRATEGIES:
-            raise UserError(f'strategy is "{str(strategy)[:60]}"; it must be one of {", ".join(STRATEGIES)}.')
         settings = Settings(temperature, top_k, top_p)
         n, seed = integer("max_new_tokens", max_new_tokens), sampling.check_seed(seed)
         if strategy == "beam":

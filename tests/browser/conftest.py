@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.service import Service
-from gptviz.shell import build
+from tools import browsing
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 Opener = Callable[..., Page]
 PATIENCE = 60_000  # ms: a wait ends when the page is ready; this is for a machine that is busy with other things
 expect.set_options(timeout=PATIENCE)
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,20 +35,15 @@ def service(nano: Decoder) -> Service:
 @pytest.fixture(scope="session")
 def url(service: Service) -> Iterator[str]:
     """The address of the running app."""
-    app = build(service)
-    _, address, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
-    yield address
-    app.demo.close()
+    with browsing.served(service) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The system's own browser; CHROMIUM names another."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), MAC)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with browsing.chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Response
 
 from gptviz.service import Service
-from gptviz.shell import build
 from tests.proxy import KINDS, needs_nginx, nginx
+from tools.browsing import served
 
 LIVE = ".gv-app[data-shown$=live]"
 LOADED = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status === 'loaded').length)"
@@ -19,10 +19,8 @@ LOADED = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.st
 @pytest.fixture(scope="module")
 def port(service: Service) -> Iterator[int]:
     """The port of an app that was told it is below /gptviz."""
-    app = build(service)
-    _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True, root_path="/gptviz")
-    yield int(url.rstrip("/").rpartition(":")[2])
-    app.demo.close()
+    with served(service, root_path="/gptviz") as url:
+        yield int(url.rstrip("/").rpartition(":")[2])
 
 
 @needs_nginx

@@ -69,7 +69,7 @@ def _word(shown: str) -> str:
 def test_a_click_on_another_token_follows_its_column(tab: Page, nano: Decoder) -> None:
     step(tab, 1)
     tab.locator(".gv-inside-column text[data-place='3']").click()
-    expect(tab.locator(".gv-say")).to_contain_text("·John")
+    expect(tab.locator(".gv-picked")).to_have_text("·John")
     tab.wait_for_function("new URLSearchParams(location.search).get('at') === '3'")
     tab.evaluate("gptviz.app.set({ at: -1 })")
 
@@ -121,10 +121,33 @@ def test_no_two_equal_tokens_is_said(open_page: Callable[..., Page]) -> None:
     )
 
 
-@pytest.mark.parametrize("tokens", [1, 120, 256])
+@pytest.mark.parametrize("tokens", [1, 40, 41, 256])
 def test_texts_of_any_length_are_shown(open_page: Callable[..., Page], tokens: int) -> None:
     page = open_page("inside", prompt=("a" + " a" * (tokens - 1)))
     assert page.locator(".gv-inside-column .gv-outline").count() == 1
+    expect(page.locator(".gv-inside-column .gv-picked")).to_have_css("visibility", "visible")  # its token's name
+    expect(page.locator(".gv-alltext")).to_be_visible(visible=tokens > 40)
+
+
+def test_the_overview_of_a_long_text_leads_to_any_place(open_page: Callable[..., Page], nano: Decoder) -> None:
+    text = "a" + " a" * 199
+    page = open_page("inside", prompt=text)
+    strip = page.locator(".gv-alltext canvas")
+    box = strip.bounding_box()
+    assert box is not None
+    left = page.evaluate("44 * Number(getComputedStyle(document.querySelector('.gv-stage')).getPropertyValue('--u'))")
+    strip.click(position={"x": left + (box["width"] - left) * 50.5 / 200, "y": 8})
+    page.wait_for_function("new URLSearchParams(location.search).get('at') === '50'")
+    strip.hover(position={"x": left + (box["width"] - left) * 120.5 / 200, "y": 8})
+    run = nano.run(nano.tokenizer.encode(text))
+    p = float(run.logits[120].double().softmax(-1).max())
+    expect(page.locator(".gv-say")).to_contain_text(SAY.percent(p))
+
+
+def test_sureness_is_the_largest_probability_of_every_row(nano: Decoder) -> None:
+    ids = nano.tokenizer.encode(PROMPT) * 12  # more rows than are read at once
+    p = nano.run(ids).logits.double().softmax(-1).amax(-1)
+    assert torch.allclose(depth.sureness(nano, ids).double(), p, atol=1e-5)  # logits near 20 are rounded to 2e-6
 
 
 def test_depth_equals_the_head_applied_by_hand(nano: Decoder) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 from collections.abc import Callable
 from math import log
 from pathlib import Path
@@ -15,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 from gptviz.lab.teaching import twins
 from gptviz.lab.teaching.grammar import CHOICES, FLOOR, verdict
+from tests.training import Watched
 
 RECORDING = json.loads((Path(__file__).parents[2] / "assets" / "twins.json").read_text(encoding="utf-8"))
 Opener = Callable[..., Page]
@@ -92,8 +92,9 @@ def test_each_mistake_has_its_own_answer(open_page: Opener) -> None:
 
 
 def test_a_live_run_streams_and_ends_with_its_own_figures(open_page: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = functools.partial(twins.train, recipe=twins.Recipe(steps=60))
-    monkeypatch.setattr(twins, "train", short)
+    for name, count in (("SAMPLES", 60), ("EVALUATED", 200), ("PREFIXED", 20), ("SKETCHED", 20)):
+        monkeypatch.setattr(twins, name, count)
+    monkeypatch.setattr(twins, "train", functools.partial(twins.train, recipe=twins.Recipe(steps=30)))
     *_, expected = twins.train(seed=4)
     page = open_page("twins")
     page.get_by_label("Seed").fill("4")
@@ -112,19 +113,15 @@ def test_a_live_run_streams_and_ends_with_its_own_figures(open_page: Opener, mon
 
 
 def test_stopping_ends_the_training(open_page: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[int] = []
-    step = twins.Twin.step
-    monkeypatch.setattr(twins.Twin, "step", lambda self, ids, rate: (steps.append(1), step(self, ids, rate)))
+    training = Watched(monkeypatch)
     page = open_page("twins", step=3)
     page.get_by_role("button", name="Train both again, live").click()
     page.wait_for_function("/step [1-9]/.test(document.querySelector('.gv-twgo').textContent)")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".gv-say")).to_contain_text("Stopped after")
     expect(page.get_by_role("button", name="Train both again, live")).to_be_enabled()
-    time.sleep(1)
-    before = len(steps)
-    time.sleep(1)
-    assert len(steps) == before < 800
+    assert training.ended.wait(60)
+    assert 0 < training.steps < training.asked
 
 
 @pytest.mark.parametrize(("width", "height", "number"), [(390, 844, 1), (390, 844, 2), (1920, 1080, 1)])

@@ -9,7 +9,7 @@ from gradio_client import Client
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.service import Service
-from gptviz.shell import build
+from tools.browsing import served
 
 
 @pytest.fixture(scope="session")
@@ -17,10 +17,8 @@ def api_url(nano: Decoder) -> Iterator[str]:
     """The address of an app with the bundled model only."""
     service = Service()
     service.add(nano)
-    app = build(service)
-    _, address, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
-    yield address
-    app.demo.close()
+    with served(service) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ from gradio_client import Client
 from gptviz.decoder.decoder import Decoder
 from gptviz.service import Service
 from gptviz.service.service import Status
-from gptviz.shell import build
 from tests.proxy import KINDS, free_port, needs_nginx, nginx
+from tools.browsing import served
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 150  # seconds; no figure, only an end for a start that hangs
@@ -114,7 +114,7 @@ def test_a_device_that_is_not_there_is_one_sentence() -> None:
     output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert output.count("\n") == 1
-    assert errors == 'device is "mps", which this machine does not have; use auto, cpu, cuda or mps.\n'
+    assert errors == 'device is "mps", which this machine does not have; it must be auto, cpu, cuda or mps.\n'
 
 
 # Health
@@ -123,16 +123,12 @@ def test_a_device_that_is_not_there_is_one_sentence() -> None:
 def test_health_says_ready_or_how_far_the_loading_is(nano: Decoder) -> None:
     service = Service()
     service.add(nano)
-    app = build(service)
-    _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
-    try:
+    with served(service) as url:
         assert httpx.get(f"{url}health").json() == {"status": "ready", "model": "nano", "fraction": None}
         service.status = Status(loading=True, sentence="Downloading.", fraction=0.25)
         answer = httpx.get(f"{url}health")
         assert answer.json() == {"status": "loading", "model": "nano", "fraction": 0.25}
         assert answer.headers["cache-control"] == "no-store"
-    finally:
-        app.demo.close()
 
 
 # Below a path
@@ -143,10 +139,8 @@ def below(nano: Decoder) -> Iterator[str]:
     """The address of a server that was told it is below /gptviz; without that path."""
     service = Service()
     service.add(nano)
-    app = build(service)
-    _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True, root_path="/gptviz")
-    yield url
-    app.demo.close()
+    with served(service, root_path="/gptviz") as url:
+        yield url
 
 
 class Links(HTMLParser):

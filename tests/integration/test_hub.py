@@ -2,7 +2,7 @@
 
 import shutil
 import socket
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -177,21 +177,22 @@ def test_a_cache_that_may_not_be_read(hub, monkeypatch):
         weights.locate("gpt2", offline=True)
 
 
-def test_a_silent_hub_costs_two_seconds_once(hub):
+def test_a_silent_hub_is_asked_once(hub):
     hub.faults.silent = True
-    standin, begin = Hub(), time.perf_counter()
+    standin = Hub()
     for name in ("gpt2", "gpt2-medium"):
         with pytest.raises(Unavailable, match="does not answer within 2 s"):
             standin.fetch(MODELS[name], lambda step: None)
-    assert 1.9 < time.perf_counter() - begin < 3.5
+    assert [method for method, _, _ in hub.requests] == ["HEAD"]
 
 
-def test_a_name_server_that_hangs_costs_no_more(hub, monkeypatch):
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: time.sleep(6) or [])
-    begin = time.perf_counter()
+def test_a_name_server_that_hangs_is_not_waited_for(hub, monkeypatch):
+    answered, given_up = [], threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: answered.append(given_up.wait(60)) or [])
     with pytest.raises(UserError, match="does not answer within 2 s"):
         weights.locate("gpt2-medium")
-    assert time.perf_counter() - begin < 3.5
+    assert answered == []  # the name server is silent still
+    given_up.set()
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "not a url", "ftp://127.0.0.1", "http://[::bad"])

@@ -12,6 +12,7 @@ from gradio_client.exceptions import AppError
 from gptviz.lab.teaching import twins
 from gptviz.lab.teaching.grammar import FLOOR, accepts
 from gptviz.service.wire import as_json
+from tests.training import Watched
 
 
 def test_it_streams_and_ends_with_what_the_lab_says(client: Client) -> None:
@@ -65,16 +66,11 @@ def test_what_is_no_text_gets_a_sentence_too(client: Client, name: str, value: A
 
 
 def test_a_cancelled_job_trains_no_further(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[int] = []
-    step = twins.Twin.step
-    monkeypatch.setattr(twins.Twin, "step", lambda self, ids, rate: (steps.append(1), step(self, ids, rate)))
+    training = Watched(monkeypatch)
     job = client.submit(steps=2000, api_name="/twins")
     until = time.monotonic() + 60
     while not job.outputs() and time.monotonic() < until:
         time.sleep(0.1)
     job.cancel()
-    time.sleep(2)
-    before = len(steps)
-    time.sleep(2)
-    assert 0 < before < 4000
-    assert len(steps) == before
+    assert training.ended.wait(60)
+    assert 0 < training.steps < training.asked

@@ -179,8 +179,8 @@ def test_a_stated_window_that_no_mask_uses_cuts_no_cache():
         for use_cache in (True, False)
     )
     assert [step.id for step in cached] == [step.id for step in plain]
-    assert [rows.most for rows in decoder.kept] == [None] * 3
-    each = sum(rows.bytes for rows in decoder.kept)
+    assert [rows.most for rows in decoder.cache_rows] == [None] * 3
+    each = sum(rows.bytes for rows in decoder.cache_rows)
     assert [step.cache_bytes for step in cached] == [each * n for n in range(8, 24)]
 
 

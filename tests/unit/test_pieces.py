@@ -63,7 +63,7 @@ def test_a_blank_put_before_every_text_is_no_part_of_a_replacement(vocabularies)
 def test_what_a_vocabulary_has_no_piece_for_is_none(vocabularies):
     assert single(vocabularies["whole words"], " zebra") is None  # the unknown mark is no answer
     assert single(vocabularies["byte-level"], " zebra") is None
-    assert single(vocabularies["byte-level"], " the", rows=200) is None  # the model has no vector for it
+    assert single(vocabularies["byte-level"], " the", vocabulary=200) is None  # the model has no vector for it
 
 
 def test_gpt2_keeps_the_tokens_it_had():
@@ -84,7 +84,7 @@ def test_induction_probes_are_distinct_single_pieces(tokenizer):
 def test_everyday_pieces_have_one_answer_for_the_poorest_vocabulary(tokenizer):
     text, id = next(everyday(tokenizer))
     assert (text, id) == (" the", single(tokenizer, " the"))
-    assert next(everyday(tokenizer, rows=5), (None, 5))[1] <= 5
+    assert next(everyday(tokenizer, vocabulary=5), (None, 5))[1] <= 5
     every = [id for _, id in everyday(tokenizer)]
     assert len(every) == len(set(every)) > 10
 

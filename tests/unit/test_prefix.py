@@ -312,7 +312,7 @@ def test_evidence_is_confirmed_from_the_file_alone(nano, tmp_path, capsys, rule,
 
 
 def test_the_command_line_check_is_one_command(nano, tmp_path):
-    command = [sys.executable, "-m", "gptviz.lab.masking.prefix", str(saved(nano, tmp_path)), "--offline"]
+    command = [sys.executable, "-m", "gptviz.lab.masking.evidence", str(saved(nano, tmp_path)), "--offline"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "CONFIRMED: prefix-invariant, largest change 0.000e+00."

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.run import Run
+from gptviz.decoder.run import Run, Runs
 
 ROWS = 128  # vectors [d] turned into logits [V] at once
 
@@ -47,6 +47,14 @@ def depth(decoder: Decoder, run: Run, positions: list[int]) -> Depth:
         p.append(top.values)
     shape = x.shape[:2]
     return Depth(positions, torch.cat(ids).view(shape), torch.cat(p).view(shape))
+
+
+@torch.inference_mode()
+def sureness(decoder: Decoder, ids: list[int], *, runs: Runs | None = None) -> Tensor:
+    """The probability of the likeliest next token after every token: [T], a few rows of logits at a time."""
+    run = (runs or decoder.run)(ids, residual=True, last_only=True)
+    parts = _stream(run)[-1].split(ROWS)
+    return torch.cat([decoder.head(part).softmax(-1).amax(-1) for part in parts])
 
 
 def pairs(run: Run, most: int = 12) -> list[Pair]:

@@ -198,9 +198,9 @@ def _stat(
 STAGES = ("scores", "masked", "weights")
 
 
-def stage_of(kept: LayerAttention, head: int, stage: str) -> Tensor:
+def stage_of(attention: LayerAttention, head: int, stage: str) -> Tensor:
     """One head's matrix [T, T] at a stage: scores, masked (−inf where the mask in use hides a key) or weights."""
     if stage == "weights":
-        return kept.weights[head]
-    scores = kept.scores[head]
-    return scores if stage == "scores" else scores.masked_fill(~kept.seen, float("-inf"))
+        return attention.weights[head]
+    scores = attention.scores[head]
+    return scores if stage == "scores" else scores.masked_fill(~attention.seen, float("-inf"))

@@ -1,4 +1,7 @@
-"""A prefix check as a file anybody can hold, and the same check run again from that file."""
+"""A prefix check as a file anybody can hold, and the same check run again from that file.
+
+python -m gptviz.lab.masking.evidence evidence.json      runs a downloaded check again
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ def evidence(decoder: Decoder, found: Check) -> dict[str, Any]:
         **leak.basis_json(found.basis),
         "invariant": not any(found.changed),
         "versions": versions(),
-        "verify": "python -m gptviz.lab.masking.prefix FILE",
+        "verify": "python -m gptviz.lab.masking.evidence FILE",
     }
 
 
@@ -151,7 +154,7 @@ def differences(data: dict[str, Any], again: Check) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the check of an evidence file again and say whether it holds: 0 confirmed, 1 not, 2 unusable."""
-    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.masking.prefix", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.masking.evidence", description=main.__doc__)
     parser.add_argument("file", type=Path, help="the evidence, as downloaded from the page")
     parser.add_argument("--model", default="", help="a model's name or folder, instead of the one the file names")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or mps (default: cpu)")
@@ -192,3 +195,7 @@ def _say(data: dict[str, Any], decoder: Decoder, again: Check) -> int:
     verdict = "prefix-invariant" if not any(again.changed) else "not prefix-invariant"
     print(f"{'NOT CONFIRMED' if problems else 'CONFIRMED'}: {verdict}, largest change {float(again.deltas.max()):.3e}.")
     return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

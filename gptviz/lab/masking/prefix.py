@@ -2,14 +2,11 @@
 
 Two ways to look. *edit* replaces everything after the prefix; both runs have the same shape, so unchanged means
 bit-equal. *truncate* leaves it away; a shorter run rounds differently, so unchanged means within the float noise
-of the dtype. Differences are those of the logits, largest over the vocabulary.
-
-    python -m gptviz.lab.masking.prefix evidence.json      runs a downloaded check again
+of the dtype. Differences are those of the logits, largest over the vocabulary. `evidence` runs a check again.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -328,9 +325,3 @@ class Toys:
 def toys() -> Toys:
     """Outputs for four words and for three, and how far the three rows moved."""
     return Toys(TOY_WORDS, 3, toy(True), toy(False), chunk_toy())
-
-
-if __name__ == "__main__":
-    from gptviz.lab.masking.evidence import main
-
-    sys.exit(main())

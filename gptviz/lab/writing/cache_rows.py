@@ -83,9 +83,9 @@ def rows_of(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -
 
     A family that keeps something smaller and widens it for each step (DeepSeek's latent vectors) fills a cache instead.
     """
-    given = {rows.layer: decoder.facts[rows.layer] for rows in decoder.kept}
+    given = {rows.layer: decoder.facts[rows.layer] for rows in decoder.cache_rows}
     each = {n: f.kv_heads * (f.key_width + f.value_width) * decoder.dtype.itemsize for n, f in given.items()}
-    if any(rows.bytes != each[rows.layer] for rows in decoder.kept):
+    if any(rows.bytes != each[rows.layer] for rows in decoder.cache_rows):
         return all_rows(decoder, ids)
     run = (runs or decoder.run)(ids, inputs=list(given), last_only=True, one_row=equal_shapes(decoder).one_row)
     return {n: (run.inputs[n].key.float().cpu(), run.inputs[n].value.float().cpu()) for n in given}

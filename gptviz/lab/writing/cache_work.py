@@ -209,7 +209,7 @@ class Race:
                 "formula": last.formula_bytes if last else 0,
                 "measured": last.cache_bytes if last else 0,
                 "per_token": self.meter.token_bytes,
-                "bounded_layers": sum(rows.most is not None for rows in self.meter.kept),
+                "bounded_layers": sum(rows.most is not None for rows in self.meter.cache_rows),
             },
             experts=[Stack(stack.count, stack.active, stack.bytes) for stack in self.meter.stacks],
             same_tokens=all(step.agrees for step in self.steps),

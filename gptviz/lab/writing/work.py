@@ -56,7 +56,7 @@ class Meter:
 
     def __init__(self, decoder: Decoder) -> None:
         model: Any = decoder.model
-        self.decoder, self.kept, self.stacks = decoder, decoder.kept, decoder.experts.stacks
+        self.decoder, self.cache_rows, self.stacks = decoder, decoder.cache_rows, decoder.experts.stacks
         self.width = decoder.shape.width
         head = model.get_output_embeddings().weight  # [V, d]
         self.element = head.element_size()
@@ -73,7 +73,7 @@ class Meter:
         self.per_head = 2 * head.numel()
         self.weight_bytes = sum(p.numel() * p.element_size() for p in [*dense.values(), head])  # experts apart
         self.all_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
-        self.token_bytes = sum(rows.bytes for rows in self.kept)
+        self.token_bytes = sum(rows.bytes for rows in self.cache_rows)
 
     def pairs(self, past: int, fresh: int) -> int:
         """FLOPs of the attention of `fresh` positions after `past` others: 2 · h · (d_k + d_v) a pair and layer."""
@@ -85,7 +85,7 @@ class Meter:
 
     def cache_bytes(self, positions: int) -> int:
         """What the cache weighs after so many positions; layers with a window keep no more than that."""
-        return sum(rows.bytes * rows.held(positions) for rows in self.kept)
+        return sum(rows.bytes * rows.held(positions) for rows in self.cache_rows)
 
     def expert_bytes(self, positions: int) -> int:
         """The most that experts can add to the bytes read: all active ones of every position, each expert once."""
@@ -100,7 +100,8 @@ class Meter:
         shape = self.decoder.shape
         parts = (shape.layers, shape.kv_heads, shape.head_width, self.decoder.dtype.itemsize)
         each = 2 * parts[1] * parts[2] * parts[3]
-        plain = len(self.kept) == shape.layers and all(r.bytes == each and r.most is None for r in self.kept)
+        rows = self.cache_rows
+        plain = len(rows) == shape.layers and all(row.bytes == each and row.most is None for row in rows)
         return parts if plain else None
 
     def step(self, past: int, fresh: int, expert_bytes: int | None = None) -> Work:
@@ -112,8 +113,8 @@ class Meter:
         experts = self.expert_bytes(fresh) if expert_bytes is None else expert_bytes
         return Work(
             positions=fresh,
-            rows_computed=fresh * len(self.kept),
-            rows_reused=sum(rows.held(past) for rows in self.kept),
+            rows_computed=fresh * len(self.cache_rows),
+            rows_reused=sum(rows.held(past) for rows in self.cache_rows),
             flops=self.per_position * fresh + self.pairs(past, fresh) + self.per_head,
             bytes=self.weight_bytes
             + experts

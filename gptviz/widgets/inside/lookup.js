@@ -6,7 +6,7 @@ import { text } from "../kit/words.js";
 
 /** @param {HTMLElement} root @param {any} app */
 export function createTable(root, app) {
-  const picture = svg("svg", { class: "gv-svg", role: "img" });
+  const picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
   const strip = el("canvas", { role: "img" });
   const title = el("h2");
   const near = el("div", { class: "gv-near" });
@@ -62,6 +62,13 @@ export function createTable(root, app) {
     const cell = event.target.closest("[data-place]");
     if (cell) app.set({ at: Number(cell.dataset.place) });
   });
+  picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    if (!by || !column) return;
+    event.preventDefault();
+    const place = column.place + by;
+    if (place >= 0 && place < column.tokens.length) app.set({ at: place === column.tokens.length - 1 ? -1 : place });
+  });
 
   const table = () => ({
     head: ["token", "id"],
@@ -97,7 +104,7 @@ function lines(
     const own = id === chosen;
     const [x0, y0, y1] = [118 * unit, y(i), rowAt(id)];
     const bend = (bar - x0) / 2;
-    const kind = own ? " gv-own" : "";
+    const kind = own ? " gv-picked" : "";
     out.push(
       svg("path", { d: `M${x0} ${y0}C${x0 + bend} ${y0} ${bar - bend} ${y1} ${bar} ${y1}`, class: `gv-thread${kind}` }),
     );
@@ -116,7 +123,7 @@ function lines(
         whole(id),
       ),
     );
-    if (own) out.push(svg("text", { x: bar + 40 * unit, y: y1, class: "gv-tick gv-own" }, whole(id)));
+    if (own) out.push(svg("text", { x: bar + 40 * unit, y: y1, class: "gv-tick gv-picked" }, whole(id)));
   });
   return out;
 }

@@ -103,7 +103,7 @@ function chart(
   const names = pairs.slice(0, 5).map((pair, i) => {
     const values = { token: column.tokens[pair.first], first: pair.first, second: pair.second };
     const at = height - foot - (Math.min(5, pairs.length) - i) * 20 * unit;
-    return mark(left + 14 * unit, at, text("inside.order_pair", values), i ? "gv-tick" : "gv-tick gv-own");
+    return mark(left + 14 * unit, at, text("inside.order_pair", values), i ? "gv-tick" : "gv-tick gv-picked");
   });
   return [...scales(), ...faint, svg("path", { d: path(pairs[0]), class: "gv-curve" }), ...names];
 
@@ -182,6 +182,6 @@ function lengths(
   const here = (width * (column.tokens.length - 1)) / (norms.length - 1 || 1);
   return [
     svg("path", { d: path, class: "gv-curve" }),
-    svg("line", { x1: here, x2: here, y1: 0, y2: height, class: "gv-rowmark gv-own" }),
+    svg("line", { x1: here, x2: here, y1: 0, y2: height, class: "gv-rowmark gv-picked" }),
   ];
 }

@@ -26,6 +26,14 @@ export function told(run, rows, column) {
   return text(one ? "inside.run_one" : "inside.run_many", values);
 }
 
+/** A second line beside a run of layers: why a blank, or what the first of the last ones did. */
+export function why(/** @type {any} */ run, /** @type {any} */ column, /** @type {boolean} */ final) {
+  if (!final) return BLANK.test(run.shown) && run.first ? text("inside.run_blank_why") : "";
+  if (run.first < 1) return "";
+  const [from, to] = [column.rows[run.first - 1].target_p, column.rows[run.first].target_p];
+  return text("inside.run_lift", { layer: run.first - 1, from, to });
+}
+
 /** @param {string} words @param {number} room */
 export const clip = (words, room) => (words.length > room ? `${words.slice(0, Math.max(1, room - 1))}…` : words);
 

@@ -250,6 +250,7 @@ export class App {
   draw() {
     this.steps_.add(`${this.state.page}/${this.state.step}`);
     this.parts.dress();
+    this.parts.stage.point(null);
     this.facts({ told: !this.pending() });
     this.parts.frame.draw();
     this.parts.steps.draw();

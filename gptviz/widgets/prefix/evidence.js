@@ -3,7 +3,7 @@ import { el, fill, save } from "../kit/dom.js";
 import { phrase, text } from "../kit/words.js";
 
 // not words: a command and the file it reads
-const COMMAND = "python -m gptviz.lab.masking.prefix evidence.json";
+const COMMAND = "python -m gptviz.lab.masking.evidence evidence.json";
 
 export class Evidence {
   /** @param {any} app */

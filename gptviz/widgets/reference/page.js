@@ -6,7 +6,7 @@ import { Family } from "./family.js";
 import { Kinds } from "./kinds.js";
 import { Quiz } from "./quiz.js";
 import { Server } from "./server.js";
-import { Settings } from "./settings.js";
+import { UsualSettings } from "./settings.js";
 import { Terms } from "./terms.js";
 
 const MAKE = {
@@ -14,7 +14,7 @@ const MAKE = {
   family: Family,
   count: Count,
   server: Server,
-  settings: Settings,
+  settings: UsualSettings,
   kinds: Kinds,
   terms: Terms,
   quiz: Quiz,

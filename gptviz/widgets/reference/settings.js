@@ -16,7 +16,7 @@ const WRITING = [
 const TRAINING = ["start", "optimiser", "rate", "batch", "dropout", "length"];
 const COLUMNS = ["use", "temperature", "cut", "why"];
 
-export class Settings {
+export class UsualSettings {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
