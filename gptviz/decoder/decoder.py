@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from gptviz.decoder.fast_pass import FastPass, find
 from gptviz.decoder.loading import load_model, load_tokenizer, reason
 from gptviz.decoder.probe import check_once, final_norm, find_layers, verify
 from gptviz.decoder.projection import projections
-from gptviz.decoder.run import LayerAttention, Run, Step, Underway, keep_residual, on_cpu
+from gptviz.decoder.run import Extent, LayerAttention, Run, Step, Underway, keep_residual, on_cpu
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.words import Said
@@ -121,10 +121,9 @@ class Decoder:
         """One forward pass over T tokens, always exact (see `Runs`).
 
         `capture` names the layers whose scores and weights are kept, `inputs` those whose query, key and value
-        are; `observe(layer, scores, weights)` ([h, T, T]
-        each) sees every layer in turn and keeps nothing, which is what a long prompt needs. `one_row` runs experts one
-        row at a time, so that a row's bits do not depend on which others chose the same expert; `edits` switches heads
-        off. UserError on bad ids.
+        are; `observe(layer, scores, weights)` ([h, T, T] each) sees every layer in turn and keeps nothing, which is
+        what a long prompt needs. `one_row` runs experts one row at a time, so that a row's bits do not depend on which
+        others chose the same expert; `edits` switches heads off. UserError on bad ids.
         """
         ids = self.check_ids(ids)
         kept: dict[int, tuple[Tensor, Tensor]] = {}
@@ -183,38 +182,18 @@ class Decoder:
             for b, row in enumerate(checked)
         ]
 
-    def stream(
-        self,
-        ids: Sequence[int],
-        choose: Callable[[Tensor], int],
-        *,
-        max_new_tokens: int,
-        use_cache: bool = True,
-        keep_logits: bool = True,
-    ) -> Iterator[Step]:
-        """Generate token by token; `choose` turns the logits [V] (float32) into the next id.
-
-        Stops after `max_new_tokens` or at the end of the context. Without a cache the whole text runs again
-        for each token; with it, the prompt runs once and each later step runs one position.
-        """
-        steps = self.stream_in_pieces(
-            ids, choose, max_new_tokens=max_new_tokens, use_cache=use_cache, keep_logits=keep_logits
-        )
+    def stream(self, ids: Sequence[int], choose: Callable[[Tensor], int], **extent: Unpack[Extent]) -> Iterator[Step]:
+        """Generate token by token; `choose` turns the logits [V] (float32) into the next id."""
+        steps = self.stream_in_pieces(ids, choose, **extent)
         yield from (step for step in steps if isinstance(step, Step))
 
     def stream_in_pieces(
-        self,
-        ids: Sequence[int],
-        choose: Callable[[Tensor], int],
-        *,
-        max_new_tokens: int,
-        use_cache: bool = True,
-        keep_logits: bool = True,
-        every: float = math.inf,
+        self, ids: Sequence[int], choose: Callable[[Tensor], int], *, every: float = math.inf, **extent: Unpack[Extent]
     ) -> Iterator[Step | Underway]:
         """`stream` for a caller who may want to stop within a step: Underway about every `every` seconds of one."""
         text = self.check_ids(ids)
-        room = min(max_new_tokens, self.shape.context - len(text))
+        room = min(extent["max_new_tokens"], self.shape.context - len(text))
+        use_cache, keep_logits = extent.get("use_cache", True), extent.get("keep_logits", True)
         cache = self.new_cache() if use_cache else None
         fresh = text
         fast = self.fast
@@ -309,11 +288,6 @@ class Decoder:
     def _head(self, x: Tensor) -> Tensor:
         output = self.model.get_output_embeddings()(self.norm(x.to(self.device, self.dtype)))
         return output.float().cpu()
-
-    @torch.inference_mode()
-    def embed(self, ids: Sequence[int]) -> Tensor:
-        """The token table's rows [T, d] for these ids, positions not added, on the CPU."""
-        return self.model.get_input_embeddings()(torch.tensor(self.check_ids(ids), device=self.device)).cpu()
 
     def _head_is_plain(self) -> bool:
         run = self.run([0, 1, 2], residual=True)

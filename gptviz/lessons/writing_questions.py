@@ -13,6 +13,7 @@ from gptviz.lessons.questions import Question, integer
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
+MOST_AT_ONCE = 64  # texts; each needs a thread that waits for the model
 MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many as the context holds
 
 
@@ -57,7 +58,7 @@ def public(service: Service) -> list[Question]:
         choose = sampling.greedy if strategy == "greedy" else sampling.sampler(settings, seed)
         yield from _write(service, Writing(decoder, ids, choose, max_new_tokens=n, use_cache=bool(use_cache)))
 
-    return [Question("next_token", next_token), Question("generate", generate, limit=4)]
+    return [Question("next_token", next_token), Question("generate", generate, limit=MOST_AT_ONCE)]
 
 
 def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 
-from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gptviz.decoder.errors import UserError
-from gptviz.words import choose
+from gptviz.words import Said, spoken
 
 
 class BodyLimit:
@@ -22,7 +20,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        sentence = self._sentence(scope)
+        sentence = Said("errors.body_too_large", most=self.limit).text(spoken.get())
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         if not announced.isdigit() or int(announced) > self.limit:
             await _refuse(sentence, send)
@@ -38,11 +36,6 @@ class BodyLimit:
             return message
 
         await self.app(scope, counted, send)
-
-    def _sentence(self, scope: Scope) -> str:
-        asked = QueryParams(scope["query_string"]).get("lang")
-        language = choose(asked, Headers(scope=scope).get("accept-language"))
-        return UserError("body_too_large", most=self.limit).sentence(language)
 
 
 async def _refuse(sentence: str, send: Send) -> None:

@@ -285,17 +285,17 @@ export class App {
 
   // The server's state, asked for only while it changes
 
-  async poll() {
+  async poll(again = false) {
     const before = this.model() && this.model().name;
     try {
       this.status = await ask("status", {}, { fresh: true });
     } catch {
-      setTimeout(() => this.poll(), POLL);
+      setTimeout(() => this.poll(again), POLL);
       return;
     }
     const now = this.model() && this.model().name;
     this.parts.frame.model();
     if (this.status.loading) setTimeout(() => this.poll(), POLL);
-    if (before && now !== before) this.draw();
+    if (again || (before && now !== before)) this.draw();
   }
 }

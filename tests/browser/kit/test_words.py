@@ -59,7 +59,7 @@ def test_every_text_reads_and_says_the_same(kit: Page, said: Words) -> None:
     def given(text: Text) -> dict[str, Any]:
         """A list where a form says one, else the value of that name, else a number."""
         whole = "".join(forms(text).values())
-        lists = dict.fromkeys(re.findall(r"\{(\w+):list\}", whole), ["a", 1200.5, TYPED])
+        lists = {name: ["a", 1200.5, TYPED] for name in re.findall(r"\{(\w+):list\}", whole)}
         return dict.fromkeys(values_of(parse(whole)), 1234.5) | values | lists
 
     pairs = [(key, given(text)) for key, text in said.entries.items()]
