@@ -146,7 +146,11 @@ def _public(service: Service) -> list[Question]:
             yield state.bill()
 
     def memory(
-        name: str = "Llama-3-8B", context: int = 8192, batch: int = 1, dtype: str = "bfloat16", model: str = ""
+        name: str = "Llama-3-8B",
+        context: int = 8192,
+        batch: int = 1,
+        dtype: Literal["float32", "bfloat16", "float16"] = "bfloat16",
+        model: str = "",
     ) -> cache_memory.Memory:
         """A public model's cache against its weights, in bytes. `model` is checked and otherwise unused."""
         service.decoder(model)

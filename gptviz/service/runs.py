@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Unpack
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
-from gptviz.decoder.run import Run, Runs
+from gptviz.decoder.run import Run, Runs, Wanted
 from gptviz.service.cache import Cache
 from gptviz.service.worker import Worker
 
@@ -25,6 +26,12 @@ class Keep:
     residual: bool = False
     attention: frozenset[int] = frozenset()
     inputs: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, wanted: Wanted) -> Keep:
+        """What one who calls `Runs` wants to be kept."""
+        layers, inputs = frozenset(wanted.get("capture", ())), frozenset(wanted.get("inputs", ()))
+        return cls(not wanted.get("last_only", False), wanted.get("residual", False), layers, inputs)
 
     def holds(self, other: Keep) -> bool:
         """True when a run that kept this serves one who wants the other."""
@@ -153,20 +160,9 @@ class RunCache:
     def of(self, decoder: Decoder) -> Runs:
         """The cache in the shape of `Decoder.run`, for a function of the lab."""
 
-        def run(
-            ids: Sequence[int],
-            *,
-            rule: MaskRule = CAUSAL,
-            capture: Iterable[int] = (),
-            residual: bool = False,
-            last_only: bool = False,
-            inputs: Iterable[int] = (),
-            one_row: bool = False,
-            edits: Edits | None = None,
-            exact: bool = True,
-        ) -> Run:
-            keep = Keep(not last_only, residual, frozenset(capture), frozenset(inputs))
-            return self.run(decoder, Ask(tuple(ids), rule, one_row, edits), keep=keep, exact=exact)
+        def run(ids: Sequence[int], **wanted: Unpack[Wanted]) -> Run:
+            ask = Ask(tuple(ids), wanted.get("rule", CAUSAL), wanted.get("one_row", False), wanted.get("edits"))
+            return self.run(decoder, ask, keep=Keep.of(wanted), exact=wanted.get("exact", True))
 
         return run
 

@@ -33,17 +33,19 @@ export function createStage() {
   let own = [];
   let pointing = false;
   const show = (/** @type {(Node | string)[]} */ nodes) => fill(sentence, ...nodes);
+  const point = (/** @type {(Node | string)[] | null} */ nodes) => {
+    pointing = nodes !== null;
+    show(nodes || own);
+  };
+  fig.addEventListener("focusout", () => point(null));
 
   return {
     root,
     fig,
+    point,
     say(key, values = {}) {
       own = phrase(key, values);
       if (!pointing) show(own);
-    },
-    point(nodes) {
-      pointing = nodes !== null;
-      show(nodes || own);
     },
     title: (words) => void (title.textContent = words),
     recorded(on) {
