@@ -235,3 +235,18 @@ def test_what_a_vocabulary_changes_is_named(open_page: Opener) -> None:
             "<s> is added in front.",
         ]
     )
+
+
+def test_a_wait_counts_its_seconds_beside_the_picture(open_page: Opener) -> None:
+    page = open_page("next_token")
+    held: list[Any] = []
+    page.route("**/ask/*", lambda route: held.append(route))
+    said = page.locator(".gv-waiting")
+    expect(said).to_be_hidden()
+    page.get_by_role("textbox", name="Prompt").fill("a text of its own")
+    page.get_by_role("button", name="Run").click()
+    expect(said).to_have_text("computing, 2 s")
+    page.unroute("**/ask/*")
+    for route in held:
+        route.continue_()
+    expect(said).to_be_hidden()
