@@ -13,6 +13,7 @@ from gptviz.lab.writing import sampling, strategies
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
+from gptviz.lessons.shown import shown
 from gptviz.lessons.writing_questions import MOST_WRITTEN, public
 from gptviz.service import Service
 
@@ -129,8 +130,3 @@ def before_end(decoder: Decoder, ids: list[int]) -> list[int]:
     """The tokens before the first that ends a text."""
     ends = [place for place, id in enumerate(ids) if id in decoder.tokenizer.stops]
     return ids[: ends[0]] if ends else ids
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]
