@@ -24,6 +24,7 @@ from gptviz.web.events import Events
 from gptviz.web.gate import Gate, Hosts
 from gptviz.web.health import Health
 from gptviz.web.line import Bounds, Line
+from gptviz.web.speaking import Speaking
 from gptviz.web.static import Files
 from gptviz.widgets import WIDGETS, fonts, scripts, style
 
@@ -98,6 +99,7 @@ def launch_options(app: App) -> dict[str, Any]:
         "app_kwargs": {
             "exception_handlers": NOT_THERE,
             "middleware": [
+                Middleware(Speaking),
                 Middleware(Gate, hosts=app.hosts),
                 Middleware(BodyLimit, limit=app.answering.line.bounds.body_bytes),
                 Middleware(Document, head=_head(app.files)),

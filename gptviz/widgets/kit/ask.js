@@ -1,6 +1,6 @@
 // Questions to the server. An answer is kept while its arguments can come back; a long one streams and can be left.
 import { unpacked } from "./dom.js";
-import { text } from "./words.js";
+import { language, text } from "./words.js";
 
 const BASE = new URL("../../../../", import.meta.url); // this file is gv/HASH/widgets/kit/ask.js
 const KEPT = 40; // answers; a page needs a handful a prompt
@@ -125,7 +125,7 @@ function pause(ms, signal) {
 /** @param {string} name @param {Record<string, any>} args @param {AbortSignal} [signal] */
 async function once(name, args, signal) {
   try {
-    return await fetch(new URL(`ask/${name}`, BASE), {
+    return await fetch(new URL(`ask/${name}?lang=${encodeURIComponent(language())}`, BASE), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(args),
