@@ -3,7 +3,7 @@
 
 PY := .venv/bin/python
 .DELETE_ON_ERROR:
-.PHONY: help run test check families format clean screenshots record
+.PHONY: help run test check families format clean screenshots record api
 
 help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
@@ -13,6 +13,7 @@ help:
 	@echo "make families  what is shown exactly, what is refused and why: families of decoders, vocabularies, damaged folders"
 	@echo "make screenshots  pictures of every page and step, into screenshots/"
 	@echo "make record    the first pictures anew, for ARGS='nano smollm2-135m'"
+	@echo "make api       docs/api.md anew, from the endpoints"
 	@echo "make format    let ruff, ESLint and Prettier format and mend"
 	@echo "make clean     remove .venv, node_modules and the caches"
 	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
@@ -30,7 +31,7 @@ check: .venv/.dev
 
 # Two processes, each with its own models, app and browser; the tests of one file stay together.
 test: check
-	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -n 2 --dist loadgroup -m "not slow" $(ARGS)
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
 
 families: .venv/.dev
 	@$(PY) -m tests.odd
@@ -40,6 +41,9 @@ screenshots: .venv/.dev
 
 record: .venv/.dev
 	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m tools.record $(ARGS)
+
+api: .venv/.dev
+	@$(PY) -m tools.api
 
 format: .venv/.dev
 	$(PY) -m ruff check --fix .

@@ -117,6 +117,7 @@ def serve(chosen: Chosen) -> None:
             server_name=f"[{chosen.host}]" if ":" in chosen.host else chosen.host,
             server_port=chosen.port,
             share=chosen.share,
+            mcp=chosen.mcp,
             quiet=True,
             prevent_thread_lock=True,
         )
@@ -147,6 +148,8 @@ def _say_where(chosen: Chosen, public: str | None) -> None:
         _say(f"and, for others, at this machine's own name or address, port {chosen.port}.")
     if public:
         _say(public)
+    if chosen.mcp:
+        _say(f"Agents find the tools at http://{name}:{chosen.port}{chosen.root_path}/gradio_api/mcp/")
 
 
 def _say(sentence: str) -> None:

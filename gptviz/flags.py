@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib.util
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ class Chosen:
     root_path: str
     offline: bool
     share: bool
+    mcp: bool
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _parser(variables: Mapping[str, str]) -> argparse.ArgumentParser:
     for flag in FLAGS:
         now = _shown(variables.get(flag.variable) or flag.default or "-").replace("%", "%%")
         help_ = f"{flag.text} [{flag.variable}, now: {now}]"
-        if flag.check is _switch:
+        if flag.check in (_switch, _mcp):
             parser.add_argument(f"--{flag.name}", action="store_const", const="1", help=help_)
         else:
             parser.add_argument(f"--{flag.name}", help=help_)
@@ -113,6 +115,18 @@ def _switch(text: str) -> bool:
     if text.lower() not in (*ON, *OFF):
         raise ValueError(f"it must be one of {', '.join(ON)} or {', '.join(OFF[1:])}")
     return text.lower() in ON
+
+
+def _mcp(text: str) -> bool:
+    if wanted := _switch(text):
+        check_mcp()
+    return wanted
+
+
+def check_mcp() -> None:
+    """UserError unless the extra is installed that --mcp needs."""
+    if importlib.util.find_spec("mcp") is None:
+        raise UserError("--mcp needs the package mcp; pip install -r requirements-mcp.txt brings it.")
 
 
 def _port(text: str) -> int:
@@ -205,4 +219,5 @@ FLAGS = (
     Flag("root-path", "", "path below which a proxy shows the page, such as /gptviz", _root_path),
     Flag("offline", "", "use only what is on this machine", _switch),
     Flag("share", "", "ask Gradio for a public link", _switch),
+    Flag("mcp", "", "offer the endpoints to agents as tools of an MCP server", _mcp),
 )

@@ -7,9 +7,10 @@ from typing import Any
 
 from gptviz.lessons import PAGES
 from gptviz.lessons.courses import courses
+from gptviz.lessons.described import examples
 from gptviz.lessons.questions import Question
 from gptviz.lessons.steps import Step, read
-from gptviz.places import ASSETS, LESSONS
+from gptviz.places import ASSETS
 from gptviz.service import Service
 from gptviz.words import ENGLISH, PSEUDO, languages, words
 
@@ -61,7 +62,7 @@ def manifest(language: str) -> dict[str, Any]:
         "pages": pages,
         "courses": [asdict(course) for course in courses({page["key"]: len(page["steps"]) for page in pages})],
         "words": words(language).bundle(),
-        "examples": examples(language),
+        "examples": examples(_prose(language)),
         "recorded": recorded(),
     }
 
@@ -88,13 +89,6 @@ def _page(page: Any, language: str) -> dict[str, Any]:
 
 def _step(step: Step) -> dict[str, Any]:
     return {**asdict(step)}
-
-
-def examples(language: str) -> list[dict[str, str]]:
-    """Prompts worth a look: name, text, why."""
-    lines = (LESSONS / _prose(language) / "examples.md").read_text(encoding="utf-8").splitlines()
-    rows = [[part.strip() for part in line[2:].split(" | ")] for line in lines if line.startswith("- ")]
-    return [{"name": name, "text": text.replace("\\n", "\n"), "why": why} for name, text, why in rows]
 
 
 def _prose(language: str) -> str:

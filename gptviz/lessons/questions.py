@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import gradio as gr
-from gradio.events import api as gradio_api
-
 from gptviz.decoder.errors import UserError, brief
-from gptviz.service.wire import as_json
+from gptviz.lessons.described import default_text
 
 LARGEST = 2**53  # above it a float, and so a browser, no longer holds every whole number
 NO_LAYERS: list[int] = []  # the default of `open_layers`; never changed
+Direction = Literal["causal", "none", "wrong_way", "blocks"]  # what an opened layer reads
+Method = Literal["truncate", "edit"]  # how what comes later is changed
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,13 @@ class Question:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        return inspect.signature(self.fn)
+        """The function's own; a public question reads the first example where it is given no text."""
+        found = inspect.signature(self.fn)
+        needed = [name for name, p in found.parameters.items() if p.default is p.empty]
+        if not self.public or needed != ["text"]:
+            return found
+        filled = {**found.parameters, "text": found.parameters["text"].replace(default=default_text())}
+        return found.replace(parameters=list(filled.values()))
 
     def checked(self, given: Any) -> dict[str, Any]:
         """The arguments, each of the type that the signature states. UserError for a missing, unknown or wrong one."""
@@ -60,41 +65,10 @@ class Question:
 
     def ask(self, given: Any) -> Any:
         """The answer, or an iterator of answers. UserError for bad arguments."""
-        return self.fn(**self.checked(given))
-
-
-def register(question: Question) -> None:
-    """Make a public question an endpoint of the running app; every error a user can cause is one sentence."""
-    parameters = list(question.signature.parameters)
-
-    def given(args: tuple[Any, ...]) -> dict[str, Any]:
-        return dict(zip(parameters, args, strict=False))
-
-    if question.streams:
-
-        @functools.wraps(question.fn)
-        def call(*args: Any) -> Any:
-            with sentences():
-                for value in question.ask(given(args)):
-                    yield as_json(value)
-    else:
-
-        @functools.wraps(question.fn)
-        def call(*args: Any) -> Any:
-            with sentences():
-                return as_json(question.ask(given(args)))
-
-    gradio_api(call, api_name=question.name, concurrency_limit=question.limit, concurrency_id=f"api-{question.name}")
-
-
-class sentences:
-    """Turns a UserError into the one sentence that a client of Gradio sees."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, UserError):
-            raise gr.Error(str(error), print_exception=False) from error
+        checked = self.checked(given)
+        for name, parameter in self.signature.parameters.items():
+            checked.setdefault(name, parameter.default)
+        return self.fn(**checked)
 
 
 # Arguments

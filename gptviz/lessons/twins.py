@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from gptviz.lab.teaching import grammar, twins
+from gptviz.lab.teaching import grammar, judged, twins
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
@@ -37,7 +37,11 @@ def questions(service: Service) -> list[Question]:
     """/twins, and the same for the page."""
 
     def train_twins(
-        steps: int = 0, seed: int = 0, variant: str = "open", data: str = "sentences", model: str = ""
+        steps: int = 0,
+        seed: int = 0,
+        variant: Literal["open", "wrong_way", "unshifted"] = "open",
+        data: Literal["sentences", "random"] = "sentences",
+        model: str = "",
     ) -> Iterator[dict[str, Any]]:
         """Train a causal twin and one with a mistake; streams the losses, the last value has what they write.
 
@@ -119,7 +123,7 @@ def sentences(wrote: dict[str, Any] | None, data: str) -> dict[str, Any] | None:
     """What was written after a step: the share that is right, and a few sentences, each word with its verdict."""
     if wrote is None:
         return None
-    lines = [line.split() for line in wrote["text"].split("\n")][: twins.QUOTED]
+    lines = [line.split() for line in wrote["text"].split("\n")][: judged.QUOTED]
     right = [grammar.verdict(words) for words in lines] if data == "sentences" else None
     return {
         "step": wrote["step"],

@@ -9,7 +9,11 @@ import torch
 from playwright.sync_api import Page, expect
 
 from gptviz.decoder.attention import MaskRule
+from gptviz.decoder.decoder import Decoder
 from gptviz.lab.masking import leak
+from gptviz.service import Service
+from gptviz.shell import build
+from tests.odd import folders
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 KINDS = """column => [...document.querySelectorAll(`.gv-g-cells rect[data-column="${column}"]`)]
@@ -55,6 +59,19 @@ def test_the_first_screen_counts_the_guesses_and_its_bars_are_the_labs_probabili
     expect(body).to_contain_text(
         f"rises from {found.loss_causal:.2f} to {found.loss_changed:.2f}"
     )  # dearer on this text
+
+
+def test_the_layer_in_the_middle_has_its_own_guesses(open_page, nano):
+    page = open_page("mask", prompt=PROMPT, step=4, guesses=0)  # the step names no number: "middle"
+    painted(page, "reach 2 none")
+    ids = nano.tokenizer.encode(PROMPT)
+    found = leak.true_next(nano, ids, MaskRule("none", frozenset({2})))
+    assert abs(found.loss_changed - found.loss_causal) > 0.01
+    expect(page.locator(".gv-board")).to_contain_text(f"loss {found.loss_changed:.2f}")
+    tallest = max(heights(page, "closed") + heights(page, "changed"))
+    drawn = torch.tensor(heights(page, "changed")) / tallest
+    whole = max(found.causal.max(), found.changed.max())
+    assert torch.allclose(drawn, (found.changed / whole).float(), atol=0.02)
 
 
 def test_bars_stand_over_the_tokens_they_guess(mask):
@@ -224,3 +241,22 @@ def test_the_table_has_the_pictures_numbers(open_page, nano):
     rows = page.locator(".gv-table tbody tr")
     expect(rows).to_have_count(13)
     expect(rows.nth(1)).to_contain_text("·and")
+
+
+def test_an_opened_layer_that_keeps_its_window_says_so(chromium, tmp_path):
+    folder = folders.make(tmp_path, "qwen2, window 5")  # all but its first layer have the window
+    service = Service()
+    service.add(Decoder.load(folder))
+    app = build(service)
+    _, address, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
+    try:
+        page = chromium.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(f"{address}?lesson=mask&prompt=a+text+longer+than+five+tokens")
+        said = page.locator(".gv-windows")
+        expect(said).to_have_text("2 of 3 open layers keep their window of 5 tokens, ahead as well")
+        page.goto(f"{address}?lesson=mask&prompt=a+b")  # no longer than the window: nothing to say
+        painted(page, "answers 0,1,2 none")
+        expect(said).to_have_count(0)
+        page.close()
+    finally:
+        app.demo.close()

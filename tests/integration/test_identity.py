@@ -126,16 +126,30 @@ def test_every_endpoint_is_asked(models: list[Decoder]) -> None:
     assert names == {name for name in ASKED if name not in PRIVATE}
 
 
-@pytest.mark.parametrize("name", [name for name, asked in ASKED.items() if asked is not None])
-def test_nothing_is_answered_from_another_models_results(models: list[Decoder], name: str) -> None:
-    both = Service()
+@pytest.fixture(scope="module")
+def both(models: list[Decoder]) -> dict[str, Question]:
+    """The questions of a service with both models; one for all tests, so that it keeps the results of them all."""
+    service = Service()
     for decoder in models:
         decoder.name = "nano"
-        both.add(decoder, first=False)
-    assert both.names == ["nano", "nano (2)"]
-    shared = questions(both)[name]
-    answers = [ask(shared, ASKED[name] or {}, model) for model in both.names * 2]  # the second time from the cache
-    expected = [ask(questions(alone(d))[name], ASKED[name] or {}, "") for d in models]
+        service.add(decoder, first=False)
+    assert service.names == ["nano", "nano (2)"]
+    return questions(service)
+
+
+@pytest.fixture(scope="module")
+def each(both: dict[str, Question], models: list[Decoder]) -> list[dict[str, Question]]:
+    """The questions of two services with one model each."""
+    return [questions(alone(decoder)) for decoder in models]
+
+
+@pytest.mark.parametrize("name", [name for name, asked in ASKED.items() if asked is not None])
+def test_nothing_is_answered_from_another_models_results(
+    both: dict[str, Question], each: list[dict[str, Question]], name: str
+) -> None:
+    given = ASKED[name] or {}
+    answers = [ask(both[name], given, model) for model in ("nano", "nano (2)") * 2]  # the second time from the cache
+    expected = [ask(questions[name], given, "") for questions in each]
     assert answers == expected * 2
     assert expected[0] != expected[1]
 

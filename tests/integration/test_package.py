@@ -13,7 +13,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("gptviz", "assets", "pyproject.toml", "setup.py", "MANIFEST.in", "requirements.txt", "README.md", "LICENSE")
+PARTS = (
+    "gptviz",
+    "assets",
+    "pyproject.toml",
+    "setup.py",
+    "MANIFEST.in",
+    "requirements.txt",
+    "requirements-mcp.txt",
+    "README.md",
+    "LICENSE",
+)
 LIGHT = """
 import sys, gptviz
 assert not {"torch", "transformers", "gradio", "numpy", "babel"} & set(sys.modules), "import gptviz loads too much"
@@ -59,7 +69,10 @@ def test_the_package_has_its_command_and_needs_what_requirements_txt_says(built:
         told = wheel.read(about).decode().splitlines()
         entries = wheel.read(about.replace("METADATA", "entry_points.txt")).decode()
     pins = [line.split()[0] for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line[:40]]
-    assert [line.partition(": ")[2] for line in told if line.startswith("Requires-Dist: ")] == pins
+    assert [line.partition(": ")[2] for line in told if line.startswith("Requires-Dist: ")] == [
+        *pins,
+        'gradio[mcp]==6.31.0; extra == "mcp"',
+    ]
     assert "gptviz = gptviz.cli:main" in entries
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["requires-python"] == ">=3.11,<3.15"

@@ -11,6 +11,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import family
 from gptviz.lab.writing import cache_memory
+from gptviz.lessons.described import default_text
 from gptviz.lessons.questions import Question
 from gptviz.lessons.reference import SIZES, questions
 from gptviz.service import Service
@@ -95,7 +96,7 @@ def test_the_card_shows_the_allocators_figures_or_none(
 def test_all_endpoints_are_listed_with_what_they_take(asked: dict[str, Question]) -> None:
     listed = {item["name"]: item for item in asked["ref_api"].ask({})}
     assert {"models", "tokenize", "next_token", "generate", "kv_cache", "cache_memory", "cost"} <= set(listed)
-    assert listed["kv_cache"]["parameters"] == [["text", None], ["new_tokens", 20], ["model", ""]]
+    assert listed["kv_cache"]["parameters"] == [["text", default_text()], ["new_tokens", 20], ["model", ""]]
     assert listed["kv_cache"]["streams"]
     assert all(item["says"] for item in listed.values())
     assert not any(name.startswith(("ref_", "kv_c")) and name != "kv_cache" for name in listed)

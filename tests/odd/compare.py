@@ -129,6 +129,9 @@ def mask(case: Case) -> float:
         theirs = (case.stock(torch.tensor([edited]), use_cache=False).logits[0] - case.logits).abs().amax(-1)
     opened = case.call["mask"](text=case.text, position=place, direction="none")
     assert max(opened["logit_change"][:place]) > case.zero
+    windows = [int((weights[0] > 0).sum(-1).max()) for weights in case.eager]  # most keys of a query
+    kept = [size for size in windows if size < len(case.ids)]
+    assert opened["narrow"] == {"layers": len(kept), "of": len(windows), "size": min(kept, default=0)}
     return near("change of the logits", moved, theirs, 2 * LOGITS * float(case.logits.abs().max()))
 
 

@@ -52,7 +52,8 @@ def test_a_flag_wins_over_its_variable_and_an_empty_variable_is_none() -> None:
     assert flags.read(["--offline"], {"GPTVIZ_OFFLINE": "0"}).offline is True
 
 
-def test_every_flag_has_its_variable() -> None:
+def test_every_flag_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flags, "check_mcp", lambda: None)  # the extra need not be installed
     values = {
         "model": "nano",
         "device": "cpu",
@@ -62,10 +63,11 @@ def test_every_flag_has_its_variable() -> None:
         "root-path": "/a/b",
         "offline": "on",
         "share": "1",
+        "mcp": "yes",
     }
     assert [flag.name for flag in flags.FLAGS] == list(values)
     by_variable = flags.read([], {flag.variable: values[flag.name] for flag in flags.FLAGS})
-    switches = ("offline", "share")
+    switches = ("offline", "share", "mcp")
     given = [part for name, value in values.items() for part in ([f"--{name}"] + [value] * (name not in switches))]
     assert by_variable == flags.read(given, {})
 

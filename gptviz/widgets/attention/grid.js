@@ -7,7 +7,7 @@ import { bands } from "./layout.js";
 /** @typedef {[number, number]} Head layer and head */
 
 export class Grid {
-  /** @param {{ pick: (head: Head) => void, hover: (head: Head | null) => void }} on */
+  /** @param {Record<"hover" | "say", (head: Head | null) => void> & { pick: (head: Head) => void }} on */
   constructor(on) {
     this.on = on;
     this.node = el("canvas", { tabindex: "0", role: "application", class: "gv-grid" });
@@ -39,8 +39,7 @@ export class Grid {
     const { clientWidth: width, clientHeight: height } = this.room;
     if (width < 40 || height < 20) return;
     this.box = { ...bands(data.layers, data.heads, width, height, unit), unit, width, height };
-    const way = text(this.box.across ? "attention.across" : "attention.down"); // words: attention.across attention.down
-    fill(this.caption, el("b", null, text("attention.all_heads", { n })), ` ${way}`);
+    fill(this.caption, el("b", null, text("attention.all_heads", { n })), ` ${text("attention.click")}`);
     this.node.setAttribute("aria-label", text("attention.grid_label", { n }));
     this.paint();
   }
@@ -131,6 +130,7 @@ export class Grid {
       if (found) this.on.pick(found);
     });
     node.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.key(e));
+    node.addEventListener("blur", () => this.on.say(null));
   }
 
   /** @param {KeyboardEvent} e */
@@ -142,6 +142,7 @@ export class Grid {
     const [layer, head] = this.aim;
     this.aim = [clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)];
     this.on.pick(this.aim);
+    this.on.say(this.aim);
   }
 }
 

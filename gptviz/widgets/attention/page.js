@@ -44,7 +44,11 @@ class Attention {
       centre: (col) => this.recentre(col),
     });
     this.values = createValues({ point: (key) => this.pointValue(key), leave });
-    this.grid = new Grid({ pick: (head) => this.choose(head), hover: (head) => this.hover(head) });
+    this.grid = new Grid({
+      pick: (head) => this.choose(head),
+      hover: (head) => this.hover(head),
+      say: (head) => this.stage.point(head && this.s ? speak.headline(this.s.grid, head) : null),
+    });
     this.side = createSide({
       kind: (/** @type {string} */ kind) => this.set({ kind, head: "", pick: "" }),
       mute: () => this.mute(),

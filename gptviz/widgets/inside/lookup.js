@@ -6,7 +6,7 @@ import { text } from "../kit/words.js";
 
 /** @param {HTMLElement} root @param {any} app */
 export function createTable(root, app) {
-  const picture = svg("svg", { class: "gv-svg", role: "img" });
+  const picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
   const strip = el("canvas", { role: "img" });
   const title = el("h2");
   const near = el("div", { class: "gv-near" });
@@ -61,6 +61,13 @@ export function createTable(root, app) {
   picture.addEventListener("click", (/** @type {any} */ event) => {
     const cell = event.target.closest("[data-place]");
     if (cell) app.set({ at: Number(cell.dataset.place) });
+  });
+  picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    if (!by || !column) return;
+    event.preventDefault();
+    const place = column.place + by;
+    if (place >= 0 && place < column.tokens.length) app.set({ at: place === column.tokens.length - 1 ? -1 : place });
   });
 
   const table = () => ({

@@ -12,6 +12,8 @@ export function createStream(root, app) {
   let column = null;
   /** @type {any} */
   let found = null;
+  /** @type {{ layer: number, at: number } | null} */
+  let cursor = null; // where the arrow keys are
 
   async function show(/** @type {any} */ view, /** @type {any} */ next) {
     const answer = await view.ask("stream", { text: view.text, at: view.at, model: view.model });
@@ -54,7 +56,19 @@ export function createStream(root, app) {
     const cell = event.target.closest("[data-layer]");
     if (cell) tell(Number(cell.dataset.layer), Number(cell.dataset.at), true);
   });
-  picture.addEventListener("pointerleave", () => app.parts.stage.point(null));
+  const leave = () => app.parts.stage.point((cursor = null));
+  picture.addEventListener("pointerleave", leave);
+  picture.addEventListener("blur", leave);
+  picture.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const move = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key];
+    if (!found || (!move && event.key !== "Enter")) return;
+    event.preventDefault();
+    const here = cursor || { layer: found.added.length - 1, at: found.window.indexOf(column.place) };
+    if (!move) return app.set({ at: found.window[here.at] });
+    const [layers, places] = [found.added.length, found.window.length];
+    cursor = { layer: clamp(here.layer + move[0], layers), at: clamp(here.at + move[1], places) };
+    tell(cursor.layer, cursor.at, true);
+  });
   picture.addEventListener("click", (/** @type {any} */ event) => {
     const cell = event.target.closest("[data-at]");
     if (cell) app.set({ at: found.window[Number(cell.dataset.at)] });
@@ -69,6 +83,8 @@ export function createStream(root, app) {
   });
   return { show, resize, table };
 }
+
+const clamp = (/** @type {number} */ i, /** @type {number} */ n) => Math.min(n - 1, Math.max(0, i));
 
 /** Cells: the stream's length (log); bars at the right: the chosen column, stream and addition. */
 function draw(

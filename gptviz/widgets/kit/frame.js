@@ -1,5 +1,6 @@
 // The frame: row 1 asks (prompt, run, model), row 2 tells the story (the pages). At most 104 px, always in view.
 import { el, fill } from "./dom.js";
+import { remember, rove, roving } from "./focus.js";
 import { createExamples, createMenu, createModel, createShare } from "./headmenus.js";
 import { popover } from "./menus.js";
 import { text } from "./words.js";
@@ -21,6 +22,7 @@ export function createFrame(app) {
   );
   const tabs = el("nav", { class: "gv-r2", "aria-label": text("frame.pages") });
   const root = el("header", { class: "gv-frame" }, rows, tabs);
+  roving(tabs);
 
   function draw() {
     prompt.draw();
@@ -37,8 +39,11 @@ export function createFrame(app) {
         page.tab,
       ),
     );
+    const back = remember(tabs);
     fill(tabs, ...links);
     const current = /** @type {HTMLElement} */ (tabs.querySelector("[aria-current]"));
+    rove(tabs, current);
+    back();
     if (current) tabs.scrollLeft = current.offsetLeft - tabs.clientWidth / 2 + current.offsetWidth / 2;
   }
   return { root, draw, count: prompt.count, model: model.draw };

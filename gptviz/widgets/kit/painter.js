@@ -1,5 +1,6 @@
 // From the state to the stage: the page's picture is made once, painted from what was recorded, then from live answers.
 import { ask, key, NotRecorded, recorded, Sentence } from "./ask.js";
+import { remember } from "./focus.js";
 import { text } from "./words.js";
 
 export class Painter {
@@ -61,11 +62,13 @@ export class Painter {
     };
     if (!isRecorded) stage.busy(true);
     if (!isRecorded && this.app.page().prompted) this.reading(view);
+    const back = remember(stage.root);
     try {
       await picture.show(view);
     } catch (error) {
-      if (isRecorded && error instanceof NotRecorded) return;
-      throw error;
+      if (!isRecorded) throw error;
+      if (!(error instanceof NotRecorded)) console.error(error); // the live picture comes all the same
+      return;
     }
     if (turn !== this.turn) return;
     stage.fail("");
@@ -73,6 +76,7 @@ export class Painter {
     stage.table(this.app.view.table && picture.table ? picture.table() : null);
     this.app.facts({ told: !this.app.pending() });
     this.app.parts.steps.prose();
+    back();
     this.app.root.dataset.shown = `${this.app.state.page}/${this.app.state.step}/${isRecorded ? "recorded" : "live"}`;
   }
 

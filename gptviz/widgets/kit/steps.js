@@ -1,5 +1,6 @@
 // The steps beside the stage: contents, story and remote control in one. A step may first ask for a guess.
 import { el, fill } from "./dom.js";
+import { remember } from "./focus.js";
 import { render, text } from "./words.js";
 
 const CONDITION = /^\[if (not )?(\w+)\] ?/;
@@ -25,12 +26,17 @@ export class Steps {
   draw() {
     const page = this.app.page();
     const now = this.app.state.step;
+    const back = remember(
+      this.root,
+      () => this.list.querySelector(".gv-cur [role=status]") || this.list.querySelector(".gv-cur .gv-head"),
+    );
     this.question.textContent = page.question;
     const items = page.steps.map((/** @type {any} */ step, /** @type {number} */ i) => this.item(step, i + 1, now));
     fill(this.list, ...items);
     this.body = items[now - 1].querySelector(".gv-body");
     this.around(page, now);
     this.prose();
+    back();
     requestAnimationFrame(() => this.reveal(items[now - 1]));
   }
 
@@ -73,7 +79,9 @@ export class Steps {
     const paragraphs = step.body
       .filter((/** @type {string} */ words) => holds(words, known))
       .map((/** @type {string} */ words) => el("p", null, ...said(words.replace(CONDITION, ""), known)));
+    const back = remember(this.body, () => this.body?.querySelector("[role=status]") || null);
     fill(this.body, ...paragraphs, step.guess && this.app.guesses() ? this.guess(step.guess) : null);
+    back();
   }
 
   /** @param {any} asked */
@@ -95,7 +103,7 @@ export class Steps {
     box.classList.toggle("gv-no", decided && given !== right);
     const verdict = given === right ? text("frame.right") : text("frame.wrong");
     const opening = decided ? [el("b", null, verdict), " "] : [];
-    box.append(el("p", { role: "status" }, ...opening, ...said(asked.answer, app.known)));
+    box.append(el("p", { role: "status", tabindex: "-1" }, ...opening, ...said(asked.answer, app.known)));
     return box;
   }
 }

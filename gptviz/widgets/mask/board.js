@@ -19,6 +19,7 @@ import { drawPath } from "./path.js";
  * @property {any} reach the contamination map, or null
  * @property {number} example the position whose guess is the example, or -1
  * @property {{ closed: number, changed: number }} loss
+ * @property {{ layers: number, of: number, size: number }} narrow open layers that keep a window
  * @typedef {{ row: number, column: number }} Place row -1: the bars; column -1: the masks
  */
 
@@ -81,7 +82,9 @@ export class Board {
     const kinds = now.reach ? ["zero", "after", "before"] : ["past", "ahead"];
     const name = (/** @type {string} */ kind) => text(`mask.key_${kind}`);
     // words: mask.key_past mask.key_ahead mask.key_after mask.key_before
-    fill(this.keys, ...kinds.map((k) => el("span", null, el("i", { class: `gv-sw gv-sw-${k}` }), name(k))));
+    const windows = now.narrow.layers ? [el("span", { class: "gv-windows" }, text("mask.narrow", now.narrow))] : [];
+    const swatches = kinds.map((k) => el("span", null, el("i", { class: `gv-sw gv-sw-${k}` }), name(k)));
+    fill(this.keys, ...windows, ...swatches);
   }
 
   /** Where the arrow keys are. */

@@ -26,7 +26,7 @@ export function mount(root, app) {
 
   /** @param {any} next */
   async function show(next) {
-    const answers = await next.ask("true_tokens", { text: next.text, model: next.model, ...rule(next, null) });
+    const answers = await answersOf(next);
     if (!next.current()) return;
     const now = setting(next, answers.layers);
     const asked = { text: next.text, model: next.model, ...rule(next, answers.layers) };
@@ -74,6 +74,14 @@ export function mount(root, app) {
     return reachTable(drawn);
   }
   return { show, resize, table };
+}
+
+/** The guesses under the masks as set; the layer in the middle waits for the number of layers. @param {any} view */
+async function answersOf(view) {
+  const asked = { text: view.text, model: view.model };
+  const found = await view.ask("true_tokens", { ...asked, ...rule(view, null) });
+  if (view.open !== "middle" || !view.current()) return found;
+  return view.ask("true_tokens", { ...asked, ...rule(view, found.layers) });
 }
 
 /** What else this view needs. @param {any} view @param {any} asked @param {any} now @param {any} answers */
@@ -149,6 +157,8 @@ function factsOf(d, parts) {
     loss_closed: closed,
     loss_open: changed,
     layers: d.layers,
+    narrow: d.narrow.layers,
+    reach: d.narrow.size,
     open: d.open.size,
     layer: Math.min(...d.open),
   };
