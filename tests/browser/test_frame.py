@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -235,3 +236,18 @@ def test_what_a_vocabulary_changes_is_named(open_page: Opener) -> None:
             "<s> is added in front.",
         ]
     )
+
+
+def test_a_wait_is_said_after_a_second_and_not_before(open_page: Opener) -> None:
+    page = open_page("next_token")
+    wait = page.locator(".gv-wait")
+    expect(wait).to_be_hidden()
+    held: list[Any] = []
+    page.route("**/ask/outlook", lambda route: held.append(route))
+    page.locator(".gv-prompt").fill("The cat sat on the")
+    page.locator(".gv-run").click()
+    expect(wait.get_by_role("status")).to_have_text("working …")
+    expect(wait).to_contain_text(re.compile("[2-9] s"))
+    expect(page.locator(".gv-figbox")).to_have_attribute("aria-busy", "true")
+    held[0].continue_()
+    expect(wait).to_be_hidden()

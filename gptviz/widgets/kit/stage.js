@@ -2,6 +2,8 @@
 import { el, fill } from "./dom.js";
 import { phrase, text } from "./words.js";
 
+const PATIENCE = 1000; // ms without a word
+
 /**
  * @typedef {object} Stage
  * @property {HTMLElement} root
@@ -29,6 +31,7 @@ export function createStage() {
   const label = text("frame.picture");
   const attributes = { class: "gv-stage", id: "gv-stage", tabindex: "-1", "aria-label": label };
   const root = el("section", attributes, title, el("div", { class: "gv-sayrow" }, sentence, mark), box);
+  const wait = createWait(root);
   /** @type {(Node | string)[]} */
   let own = [];
   let pointing = false;
@@ -59,7 +62,10 @@ export function createStage() {
       if (words) own = [];
       if (words) show([]);
     },
-    busy: (on) => void (on ? box.setAttribute("aria-busy", "true") : box.removeAttribute("aria-busy")),
+    busy(on) {
+      on ? box.setAttribute("aria-busy", "true") : box.removeAttribute("aria-busy");
+      wait(on);
+    },
     table(table) {
       numbers.hidden = !table;
       fig.classList.toggle("gv-behind", Boolean(table));
@@ -69,6 +75,32 @@ export function createStage() {
       const unit = Number(getComputedStyle(root).getPropertyValue("--u")) || 1;
       return { width: box.clientWidth, height: box.clientHeight, unit };
     },
+  };
+}
+
+/**
+ * What takes longer than a moment is said: a line that runs along the stage's upper edge, and how long it has been.
+ * @param {HTMLElement} stage
+ */
+function createWait(stage) {
+  const words = el("span", { role: "status" });
+  const seconds = el("span", { "aria-hidden": "true" });
+  const line = el("div", { class: "gv-wait", hidden: true }, el("p", null, words, " ", seconds));
+  stage.append(line);
+  let since = 0;
+  let timer = 0;
+  const tell = () => {
+    line.hidden = false;
+    if (!words.textContent) words.textContent = text("frame.working");
+    seconds.textContent = text("frame.seconds", { n: Math.round((Date.now() - since) / 1000) });
+  };
+  return (/** @type {boolean} */ on) => {
+    if (on && since) return;
+    clearInterval(timer);
+    since = on ? Date.now() : 0;
+    line.hidden = true;
+    words.textContent = "";
+    if (on) timer = window.setInterval(tell, PATIENCE);
   };
 }
 
