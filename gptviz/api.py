@@ -170,16 +170,25 @@ class Model:
         return drawn(Prefix, found, self._seen("prefix", text, fields))
 
     def next_token(
-        self, text: str, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, count: int = 20
+        self,
+        text: str,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        count: int = 20,
+        min_p: float = 0.0,
+        repetition_penalty: float = 1.0,
     ) -> NextToken:
         """The next token's distribution over the whole vocabulary.
 
-        temperature 0 is greedy, top_k 0 and top_p 1 are off; at most `count` tokens are listed.
+        temperature 0 is greedy; top_k 0, top_p 1, min_p 0 and repetition_penalty 1 are off; at most `count` are listed.
         """
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             raise UserError(f"count is {brief(repr(count))}; it must be a whole number from 1 up.")
-        logits = self.decoder.run(self.ids(text), last_only=True).logits[-1]
-        found = sampling.stages(logits, Settings(temperature, top_k, top_p))
+        ids = self.ids(text)
+        logits = self.decoder.run(ids, last_only=True).logits[-1]
+        settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
+        found = sampling.stages(logits, settings, ids)
         likeliest = found.kept_ids()[:count]
         p, nats = found.final[likeliest].tolist(), sampling.entropy(found.final)
         fields = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
@@ -211,18 +220,25 @@ class Model:
         beams: int = 4,
         seed: int = 0,
         use_cache: bool = True,
+        min_p: float = 0.0,
+        repetition_penalty: float = 1.0,
+        ignore_end: bool = False,
     ) -> Generated:
         """A continuation of the text, "greedy", "sample" (with the seed) or "beam"."""
         if strategy not in STRATEGIES:
             raise UserError(f'strategy is "{brief(strategy)}"; it must be one of {", ".join(STRATEGIES)}.')
-        ids, settings = self.ids(text), Settings(temperature, top_k, top_p)
+        ids = self.ids(text)
+        most: dict[str, Any] = {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
+        settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         if strategy == "beam":
-            search = BeamSearch(self.decoder, ids, beams=beams, max_new_tokens=max_new_tokens)
+            search = BeamSearch(self.decoder, ids, beams=beams, repetition_penalty=repetition_penalty, **most)
             for _ in search:
                 pass
             return self._generated(ids, search.finished[0].ids if search.finished else [], search.stop)
-        choose = sampling.greedy if strategy == "greedy" else sampling.sampler(settings, sampling.check_seed(seed))
-        writing = Writing(self.decoder, ids, choose, max_new_tokens=max_new_tokens, use_cache=use_cache)
+        choose = sampling.greedily(settings, ids)
+        if strategy == "sample":
+            choose = sampling.sampler(settings, sampling.check_seed(seed), past=ids)
+        writing = Writing(self.decoder, ids, choose, use_cache=use_cache, **most)
         new = [step.id for step in writing]
         return self._generated(ids, new, writing.stop)
 

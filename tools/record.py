@@ -43,7 +43,7 @@ def asked(browser: Browser, address: str) -> dict[str, Any]:
     page.wait_for_load_state("networkidle")
     found = {}
     for response in answers:
-        name, body = response.url.rsplit("/", 1)[1], response.text()
+        name, body = response.url.partition("?")[0].rsplit("/", 1)[1], response.text()
         if name != "status" and response.ok and len(body) <= MOST and "\n" not in body:
             found[question_key(name, json.loads(response.request.post_data or "{}"))] = json.loads(body)
     page.close()

@@ -28,6 +28,7 @@ from gptviz.decoder.projection import projections
 from gptviz.decoder.run import Extent, LayerAttention, Run, Step, Underway, keep_residual, on_cpu
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
+from gptviz.words import Said
 
 PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
 
@@ -81,14 +82,12 @@ class Decoder:
         except UserError:
             raise
         except Exception as error:  # whatever a model the library can build does when it is first run
-            raise UserError(f"{name} was loaded and cannot be run: {reason(error)}.") from error
+            raise UserError("loading.cannot_run", model=name, why=reason(error)) from error
 
     @classmethod
-    def from_model(
-        cls, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str = "", source: str = "memory"
-    ) -> Decoder:
+    def from_model(cls, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str = "", source: str = "") -> Decoder:
         """Wrap a model that is already in memory."""
-        return cls(model, tokenizer, name=name or str(model.config.model_type), source=source)
+        return cls(model, tokenizer, name=name or str(model.config.model_type), source=source or Said("loading.memory"))
 
     def _pause(self) -> None:
         if self.between_layers is not None:
@@ -283,9 +282,7 @@ class Decoder:
         UserError for a model that does more to its logits than that.
         """
         if not self._plain_head:
-            raise UserError(
-                f"{self.name} changes its logits after the LM head, so a layer's vector cannot be read alone."
-            )
+            raise UserError("no_plain_head", model=self.name)
         return self._head(x)
 
     def _head(self, x: Tensor) -> Tensor:
@@ -307,14 +304,12 @@ class Decoder:
         """The ids as a plain list. UserError when there are none, too many, or one is outside the vocabulary."""
         ids = [int(i) for i in ids]
         if not ids:
-            raise UserError("The text has no token; a model needs at least one to continue from.")
+            raise UserError("no_token")
         if len(ids) > self.shape.context:
-            raise UserError(
-                f"The text has {len(ids):,} tokens; {self.name} reads at most {self.shape.context:,} at once."
-            )
+            raise UserError("text_too_long", n=len(ids), model=self.name, most=self.shape.context)
         for i in ids:
             if not 0 <= i < self.shape.vocabulary:
-                raise UserError(f"Token id {i} does not exist; ids run from 0 to {self.shape.vocabulary - 1:,}.")
+                raise UserError("no_such_id", value=i, last=self.shape.vocabulary - 1)
         return ids
 
     def check_layer(self, layer: int) -> int:

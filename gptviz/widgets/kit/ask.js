@@ -1,10 +1,40 @@
 // Questions to the server. An answer is kept while its arguments can come back; a long one streams and can be left.
 import { packed, unpacked } from "./dom.js";
-import { text } from "./words.js";
+import { language, text } from "./words.js";
 
 const base = () => new URL("../../../../", import.meta.url); // this file is gv/HASH/widgets/kit/ask.js
 const KEPT = 40; // answers; a page needs a handful a prompt
 const RUNS = 4; // long answers, kept for a file only
+const FULL = [429, 503];
+const TRIES = 60; // when the line is full; with two seconds between them, longer than anybody waits
+
+/** @type {(words: string) => void} where the page says that it waits */
+let tell = () => {};
+
+/** @param {(words: string) => void} take */
+export const onWait = (take) => void (tell = take);
+
+/** What to do when the server has gone, once it is back. @type {() => void} */
+let back = () => {};
+let gone = false;
+const LOOK = 2000; // ms between two looks for it
+
+/** @param {() => void} then */
+export const onBack = (then) => void (back = then);
+
+/** The sentence for a server that does not answer; the page goes on by itself when it is back. */
+function missing() {
+  if (!gone) {
+    gone = true;
+    const look = () =>
+      fetch(new URL("health", base())).then(
+        (response) => (response.ok ? ((gone = false), back()) : void setTimeout(look, LOOK)),
+        () => void setTimeout(look, LOOK),
+      );
+    setTimeout(look, LOOK);
+  }
+  return new Sentence(text("frame.no_server"));
+}
 
 /** A sentence for the reader, from the server or about it. */
 export class Sentence extends Error {}
@@ -95,14 +125,19 @@ export async function stream(name, args, take, signal) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((error) => {
+      throw signal.aborted ? error : missing();
+    });
     const lines = (rest + (value || "")).split("\n");
     rest = lines.pop() || "";
     for (const line of lines) {
       const answer = unpacked(JSON.parse(line));
       if (answer && answer.error) throw new Sentence(answer.error);
-      values.push(answer);
-      take(answer);
+      if (answer && answer.place) tell(text("frame.in_line", { place: answer.place }));
+      else {
+        values.push(answer);
+        take(answer);
+      }
     }
     if (done) break;
   }
@@ -110,10 +145,38 @@ export async function stream(name, args, take, signal) {
   if (ran.size > RUNS) ran.delete(/** @type {string} */ (ran.keys().next().value));
 }
 
-/** @param {string} name @param {Record<string, any>} args @param {AbortSignal} [signal] */
+/**
+ * The server's answer. When its line is full, the question is asked again until there is room, and the page says so.
+ * @param {string} name @param {Record<string, any>} args @param {AbortSignal} [signal]
+ */
 async function post(name, args, signal) {
+  for (let tries = 1; ; tries++) {
+    const response = await once(name, args, signal);
+    if (!FULL.includes(response.status) || tries === TRIES) return response;
+    const full = await response
+      .clone()
+      .json()
+      .catch(() => ({}));
+    if (!full.place) return response;
+    tell(text("frame.in_line", { place: full.place }));
+    await pause(full.retry_s * 1000 * (0.75 + Math.random() / 2), signal); // not a whole class at the same moment
+  }
+}
+
+/** @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const left = () => reject(signal && signal.reason);
+    if (signal && signal.aborted) return left();
+    setTimeout(resolve, ms);
+    if (signal) signal.addEventListener("abort", left, { once: true });
+  });
+}
+
+/** @param {string} name @param {Record<string, any>} args @param {AbortSignal} [signal] */
+async function once(name, args, signal) {
   try {
-    return await fetch(new URL(`ask/${name}`, base()), {
+    return await fetch(new URL(`ask/${name}?lang=${encodeURIComponent(language())}`, base()), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(args),
@@ -121,7 +184,7 @@ async function post(name, args, signal) {
     });
   } catch (error) {
     if (signal && signal.aborted) throw error;
-    throw new Sentence(text("frame.no_server"));
+    throw missing();
   }
 }
 
