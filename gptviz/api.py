@@ -191,7 +191,8 @@ class Model:
         found = sampling.stages(logits, settings, ids)
         likeliest = found.kept_ids()[:count]
         p, nats = found.final[likeliest].tolist(), sampling.entropy(found.final)
-        fields = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+        fields = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+        fields["repetition_penalty"] = repetition_penalty
         make = self._seen("next_token", text, fields)
         return drawn(NextToken, NextToken(self._shown(likeliest), p, nats, found), make)
 
