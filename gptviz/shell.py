@@ -13,17 +13,22 @@ from starlette.middleware import Middleware
 
 from gptviz.lessons import PAGES, frame
 from gptviz.lessons.questions import Question
+from gptviz.pictures.file import template
 from gptviz.places import ASSETS
 from gptviz.service import Service
+from gptviz.web.answering import Answering
 from gptviz.web.ask import Asked
 from gptviz.web.body_limit import BodyLimit
 from gptviz.web.document import Document
 from gptviz.web.endpoints import NOT_THERE, Blocks, answer_in_json, register
+from gptviz.web.events import Events
+from gptviz.web.gate import Gate, Hosts
 from gptviz.web.health import Health
+from gptviz.web.line import Bounds, Line
+from gptviz.web.speaking import Speaking
 from gptviz.web.static import Files
 from gptviz.widgets import WIDGETS, fonts, scripts, style
 
-MAX_BODY = 4_000_000  # bytes of one request; below it a prompt that is too long is answered with its own sentence
 SESSIONS = 200  # Gradio keeps each browser's last outputs; its own default of 10,000 would fill the memory
 
 
@@ -35,6 +40,9 @@ class App:
     questions: list[Question]
     files: Files
     health: Health
+    answering: Answering
+    events: Events
+    hosts: Hosts
 
     def launch(self, *, mcp: bool = False, **options: Any) -> Any:
         """Serve it, with `mcp` for agents, too; the options are those of Gradio's `launch`."""
@@ -43,16 +51,24 @@ class App:
         return self.demo.launch(mcp_server=mcp, **launch_options(self), **options)
 
 
-def build(service: Service) -> App:
+def build(service: Service, bounds: Bounds | None = None, hosts: Hosts | None = None) -> App:
     """The whole app: endpoints for programs, beside what the page asks for itself."""
     questions = [*frame.questions(service), *(q for page in PAGES for q in page.questions(service))]
     with Blocks(title="gptviz", analytics_enabled=False) as demo:
         for question in questions:
             if question.public:
                 register(question)
-    # A closed door for raw HTTP calls that skip the queue, and a bound on how many may wait in it.
-    demo.queue(max_size=512, default_concurrency_limit=8, api_open=False)
-    return App(demo, questions, static_files(), Health(service))
+    demo.queue(api_open=False)
+    quiet(demo)
+    answering = Answering(questions, Line(bounds))
+    functions = {number: str(fn.api_name) for number, fn in demo.fns.items()}
+    events = Events(answering, functions)
+    return App(demo, questions, static_files(), Health(service), answering, events, hosts or Hosts())
+
+
+def quiet(demo: gr.Blocks) -> None:
+    """Gradio's queue gets no work here (see `web.events`): it need not look for some a thousand times a second."""
+    demo._queue.sleep_when_free = demo._queue.progress_update_sleep_when_free = 1.0
 
 
 def static_files() -> Files:
@@ -64,6 +80,8 @@ def static_files() -> Files:
     # Loaded only when a figure's step opens, and packed when it is first asked for.
     files.add("plotly.min.js", (Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_bytes())
     files.add("style.css", (fonts(ASSETS / "fonts") + style()).encode())
+    for page in PAGES:
+        files.add(f"saved/{page.KEY}.html", template(page.KEY).encode())
     for language in frame.LANGUAGES:
         manifest = json.dumps(frame.manifest(language), ensure_ascii=False, separators=(",", ":"))
         files.add(f"manifest-{language}.json", manifest.encode())
@@ -83,8 +101,13 @@ def launch_options(app: App) -> dict[str, Any]:
         "state_session_capacity": SESSIONS,
         "app_kwargs": {
             "exception_handlers": NOT_THERE,
-            "middleware": [Middleware(BodyLimit, limit=MAX_BODY), Middleware(Document, head=_head(app.files))],
-            "routes": [app.files.route(), Asked(app.questions).route(), app.health.route()],
+            "middleware": [
+                Middleware(Speaking),
+                Middleware(Gate, hosts=app.hosts),
+                Middleware(BodyLimit, limit=app.answering.line.bounds.body_bytes),
+                Middleware(Document, head=_head(app.files)),
+            ],
+            "routes": [app.files.route(), Asked(app.answering).route(), *app.events.routes(), app.health.route()],
         },
     }
 

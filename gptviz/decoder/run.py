@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NotRequired, Protocol, TypedDict, Unpack
 
 from torch import Tensor, nn
 
@@ -63,27 +63,42 @@ class Run:
             yield from given.tensors
 
 
+class Wanted(TypedDict, total=False):
+    """How a pass is made and what is kept of it; each as in `Decoder.run`, which has the defaults.
+
+    Without `exact` it may be a row of a batch, which differs by rounding: never for a difference that must be 0.
+    """
+
+    rule: MaskRule
+    capture: Iterable[int]
+    residual: bool
+    last_only: bool
+    inputs: Iterable[int]
+    one_row: bool
+    edits: Edits | None
+    exact: bool
+
+
 class Runs(Protocol):
     """Something that gives the Run of a text: `Decoder.run` itself, or a cache of runs in front of it."""
 
-    def __call__(
-        self,
-        ids: Sequence[int],
-        *,
-        rule: MaskRule = CAUSAL,
-        capture: Iterable[int] = (),
-        residual: bool = False,
-        last_only: bool = False,
-        inputs: Iterable[int] = (),
-        one_row: bool = False,
-        edits: Edits | None = None,
-        exact: bool = True,
-    ) -> Run:
-        """One forward pass over T tokens; what is named is kept, and more may be (with `last_only` all logits).
+    def __call__(self, ids: Sequence[int], **wanted: Unpack[Wanted]) -> Run:
+        """One forward pass over T tokens; what is named is kept, and more may be (with `last_only` all logits)."""
 
-        `one_row` and `edits` as in `Decoder.run`. Without `exact` it may be a row of a batch, which differs by
-        rounding: never for a difference that must be 0.
-        """
+
+PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
+
+
+class Extent(TypedDict):
+    """How much is written, and how: stops after `max_new_tokens` or at the end of the context.
+
+    Without a cache (True by default) the whole text runs again for each token; with it, the prompt runs once and each
+    later step runs one position. `keep_logits` (True by default) keeps those that each token was chosen from.
+    """
+
+    max_new_tokens: int
+    use_cache: NotRequired[bool]
+    keep_logits: NotRequired[bool]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.run import Runs
 from gptviz.lab.masking import leak, mask_ways
 from gptviz.lab.masking.basis import equal_shapes
-from gptviz.lab.masking.leak import TrueNext, rule_of
+from gptviz.lab.masking.leak import TrueNext
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Direction, Question
+from gptviz.lessons.ruled import ruled
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -43,8 +45,7 @@ def questions(service: Service) -> list[Question]:
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
     ) -> dict[str, Any]:
         """The probability of every true next token, all masks closed and as set, and the mean surprise of both."""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         found = true_next(service, decoder, ids, rule)
         alone = len(ids) == 1
         return {
@@ -68,8 +69,7 @@ def questions(service: Service) -> list[Question]:
         model: str = "",
     ) -> dict[str, Any]:
         """What moves, [L+1, T] and logits [T], when one token is replaced (-1: a word of the later half)."""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         place = word_in(decoder, ids) if position == -1 else leak.check_position(position, len(ids))
         new = leak.one_token(decoder, replacement)
         found = service.once(decoder, leak.contamination, ids, place, new, rule)
@@ -85,24 +85,21 @@ def questions(service: Service) -> list[Question]:
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
     ) -> dict[str, Any]:
         """The share of each head's weight that lies on later tokens, mean over queries: [L, h]."""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         return {"leaked": service.once(decoder, leak.leaked_mass, ids, rule)}
 
     def mask_grid(
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
     ) -> dict[str, Any]:
         """Scores and weights of one head over the first four tokens, [n, n] each; a head that spreads its weight."""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         return service.once(decoder, grid_of, ids[:GRID], rule)
 
     def influence_columns(
         text: str, open_layers: list[int] = NO_LAYERS, direction: str = "causal", model: str = ""
     ) -> Iterator[dict[str, Any]]:
         """The influence matrix as it is made: a few columns [b, T] at a time, one for each token replaced."""
-        decoder, ids = service.encode(text, model)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction)
         tolerance = service.worker.run(lambda: equal_shapes(decoder).tolerance)
         for part in service.stream(leak.influence_parts(decoder, ids, rule)):
             yield {"columns": part.float(), "tolerance": tolerance}
@@ -127,8 +124,7 @@ def _public(service: Service) -> list[Question]:
         model: str = "",
     ) -> dict[str, Any]:
         """How far one replaced token reaches: the residual stream after each layer, logits, loss, leaked weight."""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         place = leak.check_position(position, len(ids))
         leak.one_token(decoder, replacement)  # refuses what cannot be part of a key
         effect = service.once(decoder, leak.mask_effect, ids, rule, place, replacement)
@@ -141,8 +137,7 @@ def _public(service: Service) -> list[Question]:
         text: str, open_layers: list[int] = NO_LAYERS, direction: Direction = "causal", model: str = ""
     ) -> dict[str, Any]:
         """matrix[i][j]: how far output i moves when token j is replaced (at most 64 tokens)."""
-        decoder, ids = service.encode(text, model)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction)
         parts = service.stream(leak.influence_parts(decoder, ids, rule))
         return as_json(leak.influence_of(decoder, ids, rule, parts), digits=DIGITS)
 
@@ -197,8 +192,3 @@ def word_in(decoder: Decoder, ids: list[int]) -> int:
     tokens = shown(decoder, ids)
     later = range(len(ids) // 2, len(ids))
     return next((t for t in later if any(c.isalpha() for c in tokens[t])), len(ids) - 1)
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]

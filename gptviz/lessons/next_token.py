@@ -13,6 +13,7 @@ from gptviz.lab.writing import sampling, strategies
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
+from gptviz.lessons.shown import shown
 from gptviz.lessons.writing_questions import MOST_WRITTEN, public
 from gptviz.service import Service
 
@@ -23,10 +24,13 @@ FIELDS = {
         Field("temperature", "float", 1.0, 0, 5),
         Field("top_k", "int", 0, 0, 1_000_000),
         Field("top_p", "float", 1.0, 0, 1),
+        Field("min_p", "float", 0.0, 0, 1),
+        Field("repetition_penalty", "float", 1.0, 0.5, 3),
         Field("order", "choice", "temperature", choices=("temperature", "top_p")),
         Field("show", "choice", "bars", choices=("bars", "draws", "writing")),
         Field("seed", "int", 0, 0, sampling.MAX_SEED),
         Field("new", "int", 24, 1, MOST_WRITTEN),
+        Field("ignore_end", "yes", False),
     )
 }
 NAMED = 64  # tokens that are sent by name with their probability; enough for the tallest stage
@@ -43,9 +47,9 @@ def questions(service: Service) -> list[Question]:
         return {"tokens": shown(decoder, ids), "context": decoder.shape.context, **ranked(decoder, logits)}
 
     def logits(text: str, model: str = "") -> dict[str, Any]:
-        """All logits [V] of the last position, float32."""
+        """All logits [V] of the last position, float32, and the ids of the text, which a repetition penalty needs."""
         decoder, ids = service.encode(text, model)
-        return {"logits": last_logits(service, decoder, ids).float()}
+        return {"logits": last_logits(service, decoder, ids).float(), "read": ids}
 
     def names(ids: list[int], model: str = "") -> dict[str, Any]:
         """The tokens of these ids (at most 2,000)."""
@@ -61,16 +65,20 @@ def questions(service: Service) -> list[Question]:
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
+        min_p: float = 0.0,
+        repetition_penalty: float = 1.0,
+        ignore_end: bool = False,
         model: str = "",
     ) -> Iterator[dict[str, Any]]:
         """Greedy, untouched draws, draws with these settings, and beam search, one token each at a time."""
         decoder, ids = service.encode(text, model)
         if not 1 <= new <= MOST_WRITTEN:
             raise UserError(f"new is {new}; it must be from 1 to {MOST_WRITTEN}.")
-        ways = [None, Settings(), Settings(temperature, top_k, top_p)]
-        states = strategies.contest(decoder, ids, ways, beams=4, seed=sampling.check_seed(seed), max_new_tokens=new)
+        yours = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
+        ways, seed = [None, Settings(), yours], sampling.check_seed(seed)
+        states = strategies.contest(decoder, ids, ways, beams=4, seed=seed, max_new_tokens=new, ignore_end=ignore_end)
         for state in service.stream(states):
-            yield {"texts": [continuation(decoder, each) for each in state.texts]}
+            yield {"texts": [continuation(decoder, ids, each) for each in state.texts]}
 
     return [
         Question("outlook", outlook, public=False),
@@ -83,7 +91,7 @@ def questions(service: Service) -> list[Question]:
 
 def last_logits(service: Service, decoder: Decoder, ids: list[int]) -> Tensor:
     """The logits [V] of the last position."""
-    return service.run(decoder, ids).logits[-1]
+    return service.run(decoder, ids, exact=False).logits[-1]
 
 
 def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
@@ -104,16 +112,21 @@ def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
     }
 
 
-def continuation(decoder: Decoder, text: strategies.Text) -> dict[str, Any]:
-    """One continuation as the page draws it."""
+def continuation(decoder: Decoder, prompt: list[int], text: strategies.Text) -> dict[str, Any]:
+    """One continuation as the page draws it; `said` is the text it adds, once it has ended within the context."""
+    fits = text.stop and len(prompt) + len(text.ids) <= decoder.shape.context
     return {
+        "said": decoder.tokenizer.decode_after(prompt, before_end(decoder, text.ids)) if fits else "",
+        "ids": text.ids,
         "shown": shown(decoder, text.ids),
         "p": text.p,
+        "ends": [place for place, id in enumerate(text.ids) if id in decoder.tokenizer.stops],
         "stop": text.stop,
         "loops": [[loop.start, loop.stop, loop.period, loop.times] for loop in text.loops],
     }
 
 
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]
+def before_end(decoder: Decoder, ids: list[int]) -> list[int]:
+    """The tokens before the first that ends a text."""
+    ends = [place for place, id in enumerate(ids) if id in decoder.tokenizer.stops]
+    return ids[: ends[0]] if ends else ids

@@ -11,9 +11,10 @@ from gptviz.decoder.errors import UserError
 from gptviz.lab.masking import evidence as lab_evidence
 from gptviz.lab.masking import leak
 from gptviz.lab.masking import prefix as lab
-from gptviz.lab.masking.leak import rule_of
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Direction, Method, Question
+from gptviz.lessons.ruled import ruled
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -49,8 +50,7 @@ def questions(service: Service) -> list[Question]:
         model: str = "",
     ) -> dict[str, Any]:
         """The same check with the model's own mask and with a faulty one; keep 0: about a third of the text."""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         n = length_kept(ids, keep)
         own = checked(service, decoder, ids, n, MaskRule(), method, by)
         faulty = checked(service, decoder, ids, n, rule, method, by)
@@ -72,8 +72,7 @@ def questions(service: Service) -> list[Question]:
         model: str = "",
     ) -> Iterator[dict[str, Any]]:
         """Every prefix length as it is checked: a few rows [b, T] at a time, and what counts as unchanged."""
-        decoder, ids = service.encode(text, model)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction)
         for rows, basis in service.stream(lab.all_parts(decoder, ids, rule, method)):
             yield {"rows": rows.float(), "tolerance": basis.tolerance}
 
@@ -87,8 +86,7 @@ def questions(service: Service) -> list[Question]:
         model: str = "",
     ) -> dict[str, Any]:
         """One check as a file that anybody can run again."""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         found = checked(service, decoder, ids, length_kept(ids, keep), rule, method, by)
         return service.worker.run(lambda: lab_evidence.evidence(decoder, found))
 
@@ -110,8 +108,7 @@ def _public(service: Service) -> list[Question]:
         model: str = "",
     ) -> dict[str, Any]:
         """Do the first `keep` outputs (0: half) change when what follows is cut off (or, "edit", replaced)?"""
-        decoder, ids = service.encode(text, model, most=MOST)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction, most=MOST)
         half = keep or length_kept(ids, len(ids) // 2)
         found = checked(service, decoder, ids, half, rule, method, "")
         return as_json(lab.report(decoder, found), digits=DIGITS)
@@ -124,8 +121,7 @@ def _public(service: Service) -> list[Question]:
         model: str = "",
     ) -> dict[str, Any]:
         """Every prefix length of the text at once: matrix[n-1][i] for length n and position i (at most 64 tokens)."""
-        decoder, ids = service.encode(text, model)
-        rule = rule_of(open_layers, direction, decoder.shape.layers)
+        decoder, ids, rule = ruled(service, text, model, open_layers, direction)
         parts = service.stream(lab.all_parts(decoder, ids, rule, method))
         found = lab.full_report(decoder, lab.gather(ids, rule, method, parts))
         return as_json(found, digits=DIGITS)
@@ -173,8 +169,3 @@ def side(decoder: Decoder, found: lab.Check) -> dict[str, Any]:
         "loss": found.loss,
         "open": leak.opened(found.rule, decoder.shape.layers),
     }
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]

@@ -1,4 +1,4 @@
-"""/next_token and /generate: what the next-token page shows, for programs."""
+"""/next_token, /generate and /alternatives: what the next-token page shows, for programs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.errors import UserError
+from gptviz.lab.teaching import teacher_forcing
 from gptviz.lab.writing import sampling
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lab.writing.writer import BeamSearch, Writing, loops
 from gptviz.lessons.questions import Question, integer
-from gptviz.service import Service
+from gptviz.service import Keep, Service
 from gptviz.service.wire import as_json
 
+PENALTY_ONLY = ["repetition_penalty"]  # what greedy writing and beam search have of the rules
+NONE: list[int] = []  # the default of `more`; never changed
+MOST_ALTERNATIVES = 20
+MOST_AT_ONCE = 64  # texts; each needs a thread that waits for the model
 MOST_WRITTEN = 200  # tokens in one go on the page; the endpoint writes as many as the context holds
 
 
 def public(service: Service) -> list[Question]:
-    """The two endpoints."""
+    """The three endpoints."""
 
     def next_token(
         text: str,
@@ -25,14 +31,16 @@ def public(service: Service) -> list[Question]:
         top_k: int = 0,
         top_p: float = 1.0,
         count: int = 20,
+        min_p: float = 0.0,
+        repetition_penalty: float = 1.0,
         model: str = "",
     ) -> dict[str, Any]:
         """The likeliest next tokens at three stages; softmax over the whole vocabulary; entropies in nats."""
         decoder, ids = service.encode(text, model)
-        settings = Settings(temperature, top_k, top_p)
+        settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         count = integer("count", count)
-        logits = service.run(decoder, ids).logits[-1]  # [V]
-        return distribution(decoder, sampling.stages(logits, settings), count)
+        logits = service.run(decoder, ids, exact=False).logits[-1]  # [V]
+        return distribution(decoder, sampling.stages(logits, settings, ids), count)
 
     def generate(
         text: str,
@@ -44,20 +52,53 @@ def public(service: Service) -> list[Question]:
         beams: int = 4,
         seed: int = 0,
         use_cache: bool = True,
+        min_p: float = 0.0,
+        repetition_penalty: float = 1.0,
+        ignore_end: bool = False,
         model: str = "",
     ) -> Iterator[dict[str, Any]]:
         """The text as it is written, token by token; the last value says why it stopped."""
         decoder, ids = service.encode(text, model)
-        settings = Settings(temperature, top_k, top_p)
+        settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         n, seed = integer("max_new_tokens", max_new_tokens), sampling.check_seed(seed)
         if strategy == "beam":
-            search = BeamSearch(decoder, ids, beams=integer("beams", beams), max_new_tokens=n)
-            yield from _grow(service, decoder, ids, search)
-            return
-        choose = sampling.greedy if strategy == "greedy" else sampling.sampler(settings, seed)
-        yield from _write(service, Writing(decoder, ids, choose, max_new_tokens=n, use_cache=bool(use_cache)))
+            states = _grow(service, decoder, ids, BeamSearch(
+                decoder, ids, beams=integer("beams", beams), max_new_tokens=n, repetition_penalty=repetition_penalty,
+                ignore_end=ignore_end,
+            ))  # fmt: skip
+        else:
+            draws = strategy == "sample"
+            choose = sampling.sampler(settings, seed, past=ids) if draws else sampling.greedily(settings, ids)
+            how: Any = {"use_cache": use_cache, "ignore_end": ignore_end, "stream": service.writer(decoder)}
+            states = _write(Writing(decoder, ids, choose, max_new_tokens=n, **how))
+        rules = settings.rules if strategy == "sample" else PENALTY_ONLY[: repetition_penalty != 1]
+        for state in states:
+            yield {**state, "rules": rules}
 
-    return [Question("next_token", next_token), Question("generate", generate, limit=4)]
+    def alternatives(text: str, more: list[int] = NONE, count: int = 5, model: str = "") -> dict[str, Any]:
+        """What the model expected at every place of the text, and of `more` token ids after it, before it read on."""
+        decoder, ids = service.encode(text, model)
+        ids = decoder.check_ids([*ids, *more])
+        if not 1 <= count <= MOST_ALTERNATIVES:
+            raise UserError("whole_between", name="count", value=count, low=1, high=MOST_ALTERNATIVES)
+        if len(ids) < 2:
+            return {"tokens": as_json(decoder.tokenizer.tokens(ids)), "places": []}
+        run = service.run(decoder, ids, keep=Keep(all_logits=True))
+        places = teacher_forcing.score(run, count).predictions
+        return {"tokens": as_json(decoder.tokenizer.tokens(ids)), "places": [_place(decoder, each) for each in places]}
+
+    return [
+        Question("next_token", next_token),
+        Question("generate", generate, limit=MOST_AT_ONCE),
+        Question("alternatives", alternatives),
+    ]
+
+
+def _place(decoder: Decoder, found: teacher_forcing.Prediction) -> dict[str, Any]:
+    """One place: the token that came there with its probability and rank, and the likeliest ones."""
+    shown = decoder.tokenizer.tokens([guess.id for guess in found.guesses])
+    top = [{"id": g.id, "shown": token.shown, "p": g.p} for g, token in zip(found.guesses, shown, strict=True)]
+    return {"position": found.position + 1, "id": found.target, "p": found.p, "rank": found.rank, "top": top}
 
 
 def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[str, Any]:
@@ -76,6 +117,7 @@ def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[
     ]
     return {
         "bars": bars,
+        "rules": result.settings.rules,
         "kept_count": int(result.kept.sum()),
         "tail": tail,
         "entropy": sampling.entropy(result.final),
@@ -85,8 +127,8 @@ def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[
     }
 
 
-def _write(service: Service, writing: Writing) -> Iterator[dict[str, Any]]:
-    for _ in service.stream(iter(writing)):
+def _write(writing: Writing) -> Iterator[dict[str, Any]]:
+    for _ in writing:
         if not writing.stop:
             yield _text(writing.decoder, writing.prompt, writing.ids, "")
     yield _text(writing.decoder, writing.prompt, writing.ids, writing.stop)

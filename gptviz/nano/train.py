@@ -173,12 +173,19 @@ def chosen_optimizers(trainee: Trainee, recipe: Recipe) -> list[torch.optim.Opti
     return optimizers
 
 
-def train(rows: Rows, recipe: Recipe, report: Callable[[int, float], None] | None = None) -> GPT2LMHeadModel:
-    """A trained nano in float32; `report(step, loss)` is called after every step."""
+def train(
+    rows: Rows,
+    recipe: Recipe,
+    report: Callable[[int, float], None] | None = None,
+    watch: Callable[[int, Trainee], None] | None = None,
+) -> GPT2LMHeadModel:
+    """A trained nano in float32; `report(step, loss)` is called after every step, `watch(step, trainee)` before."""
     torch.manual_seed(recipe.seed)
     trainee = Trainee(rows, recipe)
     optimizers = chosen_optimizers(trainee, recipe)
     for step in range(recipe.steps):
+        if watch:
+            watch(step, trainee)
         loss = trainee.loss(*rows.batch(recipe.batch, recipe.copies, recipe.sampled), recipe.copies)
         trainee.zero_grad(set_to_none=True)
         loss.backward()
@@ -189,6 +196,8 @@ def train(rows: Rows, recipe: Recipe, report: Callable[[int, float], None] | Non
             optimizer.step()
         if report:
             report(step, loss.item())
+    if watch:
+        watch(recipe.steps, trainee)
     return finished(trainee, rows)
 
 

@@ -6,10 +6,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
 from torch import Tensor
+
+from gptviz.service.ticket import Left
 
 T = TypeVar("T")
 SMALL = 64  # bytes that anything small is taken for
@@ -43,7 +46,7 @@ class Cache:
         self,
         key: Hashable,
         make: Callable[[], T],
-        size: Callable[[T], int],
+        size: Callable[[T], int | None],
         *,
         offer: Any = None,
         serves: Callable[[Any], bool] = _always,
@@ -51,19 +54,23 @@ class Cache:
     ) -> T:
         """What is kept under the key and serves, or what `make` makes. An error is raised to all who wait, not kept.
 
+        What has no `size` (None) serves those who wait for it and is not kept.
+
         Without `may_wait` a result that another is making is made once more: the worker must never wait for itself.
         """
-        with self._lock:
-            if (entry := self._kept.get(key)) is not None and serves(entry.offer):
-                self._kept.move_to_end(key)
-                return entry.value
-            waiting = next((future for found, future in self._pending.get(key, []) if serves(found)), None)
-            mine: Future[Any] = Future()
-            if waiting is None:
-                self._pending.setdefault(key, []).append((offer, mine))
-        if waiting is not None and may_wait:
-            return waiting.result()
-        return self._make(key, make, size, offer, mine)
+        while True:
+            with self._lock:
+                if (entry := self._kept.get(key)) is not None and serves(entry.offer):
+                    self._kept.move_to_end(key)
+                    return entry.value
+                waiting = next((future for found, future in self._pending.get(key, []) if serves(found)), None)
+                mine: Future[Any] = Future()
+                if waiting is None or not may_wait:
+                    self._pending.setdefault(key, []).append((offer, mine))
+            if waiting is None or not may_wait:
+                return self._make(key, make, size, offer, mine)
+            with suppress(Left):  # the one who made it has left: then somebody else makes it
+                return waiting.result()
 
     def peek(self, key: Hashable) -> tuple[Any, Any] | None:
         """(value, offer) of what is kept under the key, without making anything."""
@@ -71,7 +78,9 @@ class Cache:
             entry = self._kept.get(key)
             return None if entry is None else (entry.value, entry.offer)
 
-    def _make(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int], offer: Any, future: Future[T]) -> T:
+    def _make(
+        self, key: Hashable, make: Callable[[], T], size: Callable[[T], int | None], offer: Any, future: Future[T]
+    ) -> T:
         try:
             value = make()
             cost = size(value)
@@ -82,7 +91,8 @@ class Cache:
             raise
         with self._lock:
             self._forget_pending(key, future)
-            self._keep(key, _Entry(value, offer, cost))
+            if cost is not None:
+                self._keep(key, _Entry(value, offer, cost))
         future.set_result(value)
         return value
 

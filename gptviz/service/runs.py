@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Unpack
 
 from gptviz.decoder.attention import CAUSAL, MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
-from gptviz.decoder.run import Run, Runs
+from gptviz.decoder.run import Run, Runs, Wanted
 from gptviz.service.cache import Cache
+from gptviz.service.gather import Gather
 from gptviz.service.worker import Worker
 
 Row = tuple[Sequence[int], MaskRule]  # a text and the mask it is run under
@@ -25,6 +27,12 @@ class Keep:
     residual: bool = False
     attention: frozenset[int] = frozenset()
     inputs: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, wanted: Wanted) -> Keep:
+        """What one who calls `Runs` wants to be kept."""
+        layers, inputs = frozenset(wanted.get("capture", ())), frozenset(wanted.get("inputs", ()))
+        return cls(not wanted.get("last_only", False), wanted.get("residual", False), layers, inputs)
 
     def holds(self, other: Keep) -> bool:
         """True when a run that kept this serves one who wants the other."""
@@ -41,6 +49,7 @@ class Keep:
 
 LAST = Keep()  # the logits of the last position alone
 LOGITS = Keep(all_logits=True)
+ROW = Keep(residual=True)  # what a row of a batch holds
 
 
 def everything(decoder: Decoder) -> Keep:
@@ -93,7 +102,7 @@ class RunCache:
     """
 
     def __init__(self, worker: Worker, cache: Cache) -> None:
-        self._worker, self._cache = worker, cache
+        self._worker, self._cache, self._gather = worker, cache, Gather(worker)
 
     def run(self, decoder: Decoder, ask: Ask, *, keep: Keep = LAST, exact: bool = True) -> Run:
         """One forward pass, made on the worker or kept from before; it may hold more than `keep`.
@@ -102,6 +111,8 @@ class RunCache:
         """
         if not exact and (row := self._cache.peek(ask.key("row", decoder))) and row[1].holds(keep):
             return row[0]
+        if not exact and self._gathers(decoder, ask, keep):
+            return self._gathered(decoder, ask, keep)
         key = ask.key("run", decoder)
         found = self._cache.peek(key)
         wide = self._widened(decoder, len(ask.ids), keep, Keep() if found is None else found[1])
@@ -130,6 +141,24 @@ class RunCache:
             may_wait=not self._worker.is_here,
         )
 
+    def _gathers(self, decoder: Decoder, ask: Ask, keep: Keep) -> bool:
+        plain = ask.rule == CAUSAL and not ask.edits and not ask.one_row
+        found = self._cache.peek(ask.key("run", decoder))
+        made = found is not None and found[1].holds(keep)
+        return plain and ROW.holds(keep) and not made and self._gather.takes(decoder)
+
+    def _gathered(self, decoder: Decoder, ask: Ask, keep: Keep) -> Run:
+        """The run made alone, and then kept as any other; or, where others wait for theirs, a row of a batch."""
+        batched = False
+
+        def make() -> Run:
+            nonlocal batched
+            run, batched = self._gather.run(decoder, ask.ids, lambda: self.run(decoder, ask, keep=keep))
+            return run
+
+        size = lambda run: run.nbytes if batched else None  # noqa: E731
+        return self._cache.get(ask.key("row", decoder), make, size, offer=ROW, serves=lambda offer: offer.holds(keep))
+
     def together(self, decoder: Decoder, rows: Sequence[Row], *, layers: Iterable[int] = ()) -> None:
         """Make what is missing of several runs in one batch, for those who do not ask for exact ones.
 
@@ -153,20 +182,9 @@ class RunCache:
     def of(self, decoder: Decoder) -> Runs:
         """The cache in the shape of `Decoder.run`, for a function of the lab."""
 
-        def run(
-            ids: Sequence[int],
-            *,
-            rule: MaskRule = CAUSAL,
-            capture: Iterable[int] = (),
-            residual: bool = False,
-            last_only: bool = False,
-            inputs: Iterable[int] = (),
-            one_row: bool = False,
-            edits: Edits | None = None,
-            exact: bool = True,
-        ) -> Run:
-            keep = Keep(not last_only, residual, frozenset(capture), frozenset(inputs))
-            return self.run(decoder, Ask(tuple(ids), rule, one_row, edits), keep=keep, exact=exact)
+        def run(ids: Sequence[int], **wanted: Unpack[Wanted]) -> Run:
+            ask = Ask(tuple(ids), wanted.get("rule", CAUSAL), wanted.get("one_row", False), wanted.get("edits"))
+            return self.run(decoder, ask, keep=Keep.of(wanted), exact=wanted.get("exact", True))
 
         return run
 

@@ -4,108 +4,132 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
-import anyio
-from starlette.concurrency import iterate_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from gptviz.decoder.errors import UserError
 from gptviz.lessons.questions import Question
+from gptviz.service.ticket import Left
 from gptviz.service.wire import as_packed
+from gptviz.web.answering import Answering, Place, broken, client_of
+from gptviz.web.line import RETRY_S, Full
+from gptviz.words import Said, spoken, words
 
-log = logging.getLogger("gptviz")
-
-AT_ONCE = 64  # questions in a thread each; what they ask of the model waits its turn there
-NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-BROKEN = "The server met an error of its own; its log says which."
+NO_STORE = {"Cache-Control": "no-store"}
+NOBODY = Response(status_code=499)  # for a reader who has left
 
 
 class Asked:
     """The routes of all questions. A bad question gets 400 and one sentence, never a traceback."""
 
-    def __init__(self, questions: Iterable[Question]) -> None:
-        self.questions = {question.name: question for question in questions}
-        self.limiter: anyio.CapacityLimiter | None = None
-        self.running: dict[str, int] = {}
+    def __init__(self, answering: Answering) -> None:
+        self.answering = answering
 
     def route(self) -> Route:
         return Route("/ask/{name}", self.answer, methods=["POST"])
 
     async def answer(self, request: Request) -> Response:
-        question = self.questions.get(request.path_params["name"])
+        question = self.answering.questions.get(request.path_params["name"])
         if question is None:
-            return _sentence("There is no such question.", 404)
+            return sentence("no_question", 404)
         if not request.headers.get("content-type", "").startswith(
             "application/json"
         ):  # what a foreign form cannot send
-            return _sentence("A question is asked in JSON.", 415)
+            return sentence("ask_json", 415)
         try:
-            given = json.loads(await request.body())
-        except (ValueError, RecursionError):
-            return _sentence("The question is not JSON.", 400)
-        if self.limiter is None:
-            self.limiter = anyio.CapacityLimiter(AT_ONCE)
-        if question.streams:
-            return await self._stream(question, given)
-        return await anyio.to_thread.run_sync(_once, question, given, limiter=self.limiter)
-
-    async def _stream(self, question: Question, given: Any) -> Response:
-        if question.limit is not None and self.running.get(question.name, 0) >= question.limit:
-            return _sentence("Others are running this just now; try again in a moment.", 503)
+            given = await read_json(request)
+        except ValueError:
+            return sentence("not_json", 400)
         try:
-            values = question.ask(given)
-            first = await asyncio.to_thread(next, values, None)  # bad arguments show at the first value
+            if question.streams:
+                return await self._stream(question, client_of(request), given)
+            return await _while_there(request, self._once(question, client_of(request), given))
+        except Full as full:
+            return full_answer(full)
         except UserError as error:
-            return _sentence(str(error), 400)
-        return StreamingResponse(
-            self._lines(question.name, values, first), media_type="application/x-ndjson", headers=NO_STORE
-        )
+            return refusal(error.said, 400)
+        except Left:
+            return NOBODY
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must get a sentence and the log the cause
+            return refusal(broken(question.name, error), 500)
 
-    async def _lines(self, name: str, values: Iterator[Any], first: Any) -> AsyncIterator[bytes]:
-        """One JSON value a line. When the reader leaves, the generator is closed and frees its work."""
-        self.running[name] = self.running.get(name, 0) + 1
-        try:
-            yield _line(first)
-            async for value in iterate_in_threadpool(values):
-                yield _line(value)
-        except UserError as error:
-            yield _line({"error": str(error)})
-        except Exception:  # the headers are gone: the reader must hear of it in the stream
-            log.exception("The question %s failed.", name)
-            yield _line({"error": BROKEN})
-        finally:
-            self.running[name] -= 1
-            close = getattr(values, "close", None)
-            if close is not None:
-                with anyio.CancelScope(shield=True):
-                    await asyncio.to_thread(_closed, close)
+    async def _once(self, question: Question, client: str, given: Any) -> Response:
+        def write(answer: Any) -> Response:
+            return JSONResponse(as_packed(answer), headers=NO_STORE)
+
+        return await self.answering.once(question, client, given, write)
+
+    async def _stream(self, question: Question, client: str, given: Any) -> Response:
+        values = self.answering.values(question, client, given)
+        first = await anext(values, None)  # bad arguments show at the first value
+        lines = self._lines(question.name, values, first)
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers=NO_STORE)
+
+    async def _lines(self, name: str, values: AsyncGenerator[Any], first: Any) -> AsyncIterator[bytes]:
+        """One JSON value a line. When the reader leaves, the values are closed, and that frees their work."""
+        async with aclosing(values):
+            try:
+                yield _line(first)
+                async for value in values:
+                    yield _line(value)
+            except UserError as error:
+                yield _line({"error": error.said})
+            except Left:
+                return
+            except Exception as error:  # noqa: BLE001 - the headers are gone: the reader must hear of it in the stream
+                yield _line({"error": broken(name, error)})
 
 
-def _once(question: Question, given: Any) -> Response:
+async def _while_there(request: Request, answer: Any) -> Response:
+    """The answer, unless the reader leaves before it is made; then its work is left too."""
+    making = asyncio.ensure_future(answer)
+    leaving = asyncio.ensure_future(_left(request))
     try:
-        return JSONResponse(as_packed(question.ask(given)), headers=NO_STORE)
-    except UserError as error:
-        return _sentence(str(error), 400)
-    except Exception:  # whatever it is, the page must get a sentence and the log the cause
-        log.exception("The question %s failed.", question.name)
-        return _sentence(BROKEN, 500)
+        await asyncio.wait([making, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if not making.done():
+            making.cancel()
+            return NOBODY
+        return making.result()
+    finally:
+        leaving.cancel()
 
 
-def _closed(close: Any) -> None:
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def read_json(request: Request) -> Any:
+    """The body's JSON. ValueError where it is none, or nested beyond all reason."""
     try:
-        close()
-    except ValueError:  # it is just being run in another thread and ends there
-        log.debug("A stream was closed while it ran.")
+        return json.loads(await request.body())
+    except RecursionError as error:
+        raise ValueError from error
 
 
 def _line(value: Any) -> bytes:
-    return json.dumps(as_packed(value), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    form = {"place": value.place} if isinstance(value, Place) else as_packed(value)
+    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _sentence(text: str, status: int) -> Response:
-    return JSONResponse({"error": text}, status_code=status, headers=NO_STORE)
+def sentence(key: str, status: int) -> Response:
+    """One of the sentences of `errors`."""
+    return refusal(words(spoken.get()).text(f"errors.{key}"), status)
+
+
+def refusal(text: str, status: int, **more: Any) -> Response:
+    """A sentence as the page reads it, and as Gradio's clients do: in the visitor's language, if it has a key."""
+    text = text.text(spoken.get()) if isinstance(text, Said) else text
+    return JSONResponse({"error": text, "detail": text, **more}, status_code=status, headers=NO_STORE)
+
+
+def full_answer(full: Full) -> Response:
+    """What one hears who comes when the line is full."""
+    response = refusal(full.said, full.status, place=full.place, retry_s=RETRY_S)
+    response.headers["Retry-After"] = str(RETRY_S)
+    return response

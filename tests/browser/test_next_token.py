@@ -90,7 +90,16 @@ CASES = [
     Settings(1.0, 0, 0),
     Settings(1.0, 0, 1e-8),
     Settings(5.0, 17, 0.33),
+    Settings(min_p=0.1),
+    Settings(min_p=1.0),
+    Settings(2.0, 50, 0.9, min_p=0.03),
+    Settings(0, min_p=0.5),
+    Settings(repetition_penalty=1.3),
+    Settings(repetition_penalty=0.7),
+    Settings(0.8, 40, 0.95, min_p=0.05, repetition_penalty=1.2),
+    Settings(1.5, 0, 0.8, True, repetition_penalty=2.5),
 ]
+PAST = [3, 3, 499, 17, 0, 250, 251, 252, 41]  # the text so far
 
 
 def sets_of_logits() -> dict[str, Tensor]:
@@ -107,18 +116,19 @@ def test_the_browser_computes_what_python_computes(page: Page) -> None:
     """Order, every probability of every stage, the kept count and the entropies, on random logits, ties, extremes."""
     run = """async ([logits, cases, url]) => {
         const S = await import(url);
-        const ready = S.prepare(Float32Array.from(logits, (x) => x === null ? -Infinity : x));
-        return cases.map(([temperature, topK, topP, topPFirst]) => {
-            const r = S.stages(ready, { temperature, topK, topP, topPFirst });
+        const given = Float32Array.from(logits, (x) => x === null ? -Infinity : x);
+        return cases.map(([temperature, topK, topP, topPFirst, minP, penalty, past]) => {
+            const ready = S.prepare(given, past, penalty);
+            const r = S.stages(ready, { temperature, topK, topP, topPFirst, minP });
             return { order: [...ready.order], raw: [...ready.raw], tempered: [...r.tempered], final: [...r.final],
                      kept: r.kept, entropies: [r.entropyRaw, r.entropyTempered, r.entropyFinal] };
         });
     }"""
-    cases = [[s.temperature, s.top_k, s.top_p, s.top_p_first] for s in CASES]
+    cases = [[s.temperature, s.top_k, s.top_p, s.top_p_first, s.min_p, s.repetition_penalty, PAST] for s in CASES]
     for name, logits in sets_of_logits().items():
         sent = [None if x == -math.inf else x for x in logits.tolist()]
         for settings, theirs in zip(CASES, page.evaluate(run, [sent, cases, sampling_script(page)]), strict=True):
-            ours = stages(logits, settings)
+            ours = stages(logits, settings, PAST)
             assert theirs["order"] == ours.order.tolist(), (name, settings)
             assert theirs["kept"] == int(ours.kept.sum()), (name, settings)
             for part in ("raw", "tempered", "final"):
@@ -192,6 +202,46 @@ def test_sliders_shape_the_bars_over_the_whole_vocabulary(
     assert cut == [rank >= kept for rank in range(len(shown) - 1)]
 
 
+def test_a_penalty_puts_the_rows_in_another_order(page: Page, nano: Decoder) -> None:
+    """Min-p and the penalty stand behind a button; rows and numbers are Python's for the same text."""
+    expect(page.locator("#gv-repetition_penalty")).to_be_hidden()
+    page.get_by_role("button", name="More rules").click()
+    slide(page, "repetition_penalty", 1.5)
+    slide(page, "min_p", 0.05)
+    ids = nano.tokenizer.encode(PROMPT)
+    result = stages(last_logits(nano), Settings(min_p=0.05, repetition_penalty=1.5), ids)
+    plain = stages(last_logits(nano), Settings())
+    assert result.order[:8].tolist() != plain.order[:8].tolist()
+    names = page.locator(".gv-row .gv-name")
+    first = nano.tokenizer.tokens(result.order[:8].tolist())
+    for row, token in enumerate(first, 1):
+        expect(names.nth(row)).to_have_text(token.shown)
+    shown = numbers(page)
+    assert shown == expected(result.final, result.order, len(shown) - 1)
+    page.wait_for_function("new URLSearchParams(location.search).get('repetition_penalty') === '1.5'")
+    page.get_by_role("button", name="Reset").click()
+    expect(names.nth(1)).to_have_text(nano.tokenizer.token(int(plain.order[0])).shown)
+
+
+def test_every_token_that_was_read_says_what_was_expected_there(page: Page, nano: Decoder) -> None:
+    """By pointer and by arrow keys; the first has nothing before it."""
+    ids = nano.tokenizer.encode(PROMPT)
+    at = 6
+    result = stages(last_logits(nano, nano.tokenizer.decode(ids[:at])), Settings())
+    page.locator(".gv-ctx [role=option]").nth(at).hover()
+    rows = page.locator(".gv-instead p span:first-child")
+    best = nano.tokenizer.tokens(result.order[:5].tolist())
+    assert rows.first.inner_text() == best[0].shown
+    assert rows.all_inner_texts()[:5] == [token.shown for token in best]
+    expect(page.locator(".gv-came span").first).to_have_text(nano.tokenizer.token(ids[at]).shown)
+    expect(page.locator(".gv-say")).to_contain_text(words("en").numbers.percent(float(result.raw[ids[at]])))
+    page.locator(".gv-ctx [tabindex='0']").focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".gv-instead")).to_contain_text("comes first")
+    page.keyboard.press("Tab")
+    expect(page.locator(".gv-instead")).to_be_hidden()
+
+
 def test_the_sentence_says_what_the_others_hold(page: Page, nano: Decoder) -> None:
     slide(page, "temperature", 2)
     painted(page, "2 0 1")
@@ -263,6 +313,28 @@ def test_four_habits_write_what_python_writes(page: Page, nano: Decoder) -> None
         shown = "".join(token.shown.replace("·", " ", 1) for token in nano.tokenizer.tokens(text.ids))
         expect(card.locator(".gv-written")).to_have_text(shown.strip())
         assert card.locator(".gv-loop").count() == sum(loop.stop - loop.start for loop in text.loops)
+
+
+def test_the_end_ignored_the_text_runs_on(open_page: Callable[..., Page], nano: Decoder) -> None:
+    """The end token is marked; a written token says what else could have come; a link leads to its attention."""
+    page = open_page("next_token", prompt="The cat sat on the", step=7, ignore_end=1, new=10)
+    page.get_by_role("button", name="Write", exact=True).click()
+    expect(page.get_by_role("button", name="Write", exact=True)).to_be_visible()
+    ids = nano.tokenizer.encode("The cat sat on the")
+    *_, greedy = strategies.write(nano, ids, None, seed=0, start=0, max_new_tokens=10, ignore_end=True)
+    card = page.locator(".gv-way").first
+    end = greedy.ids.index(nano.tokenizer.end_of_text)
+    assert len(greedy.ids) == 10
+    expect(card.locator(".gv-written span")).to_have_count(10)
+    expect(card.locator(".gv-endmark").first).to_have_text(nano.tokenizer.token(greedy.ids[end]).shown)
+    expect(page.locator(".gv-say")).to_contain_text(f"wanted to end after {end} tokens")
+    card.locator(".gv-written span").first.hover()
+    first = stages(last_logits(nano, "The cat sat on the"), Settings()).order[:5].tolist()
+    expect(page.locator(".gv-instead p span:first-child").first).to_have_text(nano.tokenizer.token(first[0]).shown)
+    card.locator(".gv-look").click()
+    page.wait_for_selector('.gv-app[data-shown="attention/1/live"]')
+    said = nano.tokenizer.decode(greedy.ids[:end])
+    assert page.evaluate("new URLSearchParams(location.search).get('prompt')") == "The cat sat on the" + said
 
 
 def test_stopping_ends_the_writing_on_the_server(page: Page) -> None:

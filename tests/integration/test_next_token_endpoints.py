@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 from gradio_client.exceptions import AppError
-from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+from transformers import GenerationConfig, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 TEXT = "The dog did not cross the road because it was"
 
@@ -68,6 +68,8 @@ def test_one_token_survives_a_tiny_top_p(client, top_p):
         ({"top_k": 2.5}, "top_k is 2.5; it must be"),
         ({"top_p": "nan"}, "top_p is nan; it must be"),
         ({"top_p": 1.5}, "top_p is 1.5; it must be"),
+        ({"min_p": 2}, "min_p is 2; it must be"),
+        ({"repetition_penalty": 0}, "repetition_penalty is 0; it must be"),
         ({"count": 0}, "count is 0; it must be"),
         ({"text": ""}, "text is empty"),
     ],
@@ -75,6 +77,40 @@ def test_one_token_survives_a_tiny_top_p(client, top_p):
 def test_bad_values_get_one_sentence(client, values, sentence):
     with pytest.raises(AppError, match=sentence):
         client.predict(**{"text": TEXT, **values}, api_name="/next_token")
+
+
+def test_min_p_and_the_penalty_are_the_librarys(client, nano, logits):
+    ids = nano.tokenizer.encode(TEXT)
+    chosen = {"temperature": 0.7, "top_k": 50, "top_p": 0.95, "min_p": 0.02, "repetition_penalty": 1.3}
+    config = GenerationConfig(do_sample=True, **chosen)
+    processors = nano.model._get_logits_processor(config, input_ids_seq_length=len(ids))
+    final = processors(torch.tensor([ids]), logits[None])[0].softmax(-1)
+    answer = client.predict(TEXT, **chosen, count=30, api_name="/next_token")
+    for bar in answer["bars"]:
+        assert bar["p_final"] == pytest.approx(float(final[bar["id"]]), abs=1e-6)
+        assert bar["p_raw"] == pytest.approx(float(logits.softmax(-1)[bar["id"]]), abs=1e-6)
+    assert answer["kept_count"] == int((final > 0).sum())
+    assert answer["rules"] == ["repetition_penalty", "temperature", "top_k", "top_p", "min_p"]
+    assert client.predict(TEXT, api_name="/next_token")["rules"] == []
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "beam"])
+def test_a_penalty_writes_what_generate_writes(client, nano, strategy):
+    ask = {"strategy": strategy, "beams": 3, "max_new_tokens": 8, "repetition_penalty": 1.4}
+    answer = client.predict(TEXT, **ask, temperature=0.5, api_name="/generate")
+    ids = nano.tokenizer.encode(TEXT)
+    options = {"num_beams": 3 if strategy == "beam" else 1, "do_sample": False, "pad_token_id": 50256}
+    with torch.inference_mode():
+        expected = nano.model.generate(torch.tensor([ids]), max_new_tokens=8, repetition_penalty=1.4, **options)
+    assert [token["id"] for token in answer["tokens"]] == expected[0, len(ids) :].tolist()
+    assert answer["rules"] == ["repetition_penalty"]
+
+
+def test_the_end_token_can_be_ignored(client, nano):
+    ended = client.predict("The cat sat on the", max_new_tokens=12, api_name="/generate")
+    on = client.predict("The cat sat on the", max_new_tokens=12, ignore_end=True, api_name="/generate")
+    assert (ended["stop"], on["stop"], len(on["tokens"])) == ("end_of_text", "length", 12)
+    assert on["tokens"][: len(ended["tokens"])] == ended["tokens"]
 
 
 def test_greedy_equals_generate_and_streams(client, nano):
@@ -135,3 +171,32 @@ def test_writing_stops_at_the_context(client, nano):
 def test_bad_requests_to_write_get_one_sentence(client, values, sentence):
     with pytest.raises(AppError, match=sentence):
         client.predict(TEXT, **values, api_name="/generate")
+
+
+@pytest.mark.parametrize("more", [[], [262, 3797, 318]])
+def test_alternatives_are_the_stock_models_at_every_place(client, nano, more):
+    """Each place alone: the stock model reads what stands before it, and nothing of what came."""
+    answer = client.predict(TEXT, more=more, count=4, api_name="/alternatives")
+    ids = [*nano.tokenizer.encode(TEXT), *more]
+    assert [token["id"] for token in answer["tokens"]] == ids
+    assert [place["position"] for place in answer["places"]] == list(range(1, len(ids)))
+    for place in answer["places"]:
+        at = place["position"]
+        with torch.inference_mode():
+            p = nano.model(torch.tensor([ids[:at]])).logits[0, -1].double().softmax(-1)
+        best = p.topk(4)
+        assert [top["id"] for top in place["top"]] == best.indices.tolist()
+        assert [top["p"] for top in place["top"]] == pytest.approx(best.values.tolist(), abs=1e-5)
+        assert (place["id"], place["rank"]) == (ids[at], 1 + int((p > p[ids[at]]).sum()))
+        assert place["p"] == pytest.approx(float(p[ids[at]]), abs=1e-5)
+
+
+def test_one_token_has_no_alternatives_and_odd_values_are_refused(client):
+    assert client.predict("a", api_name="/alternatives")["places"] == []
+    for values, sentence in (
+        ({"count": 0}, "count is 0"),
+        ({"more": [50257]}, "Token id 50257"),
+        ({"more": [-1]}, "id"),
+    ):
+        with pytest.raises(AppError, match=sentence):
+            client.predict(TEXT, **values, api_name="/alternatives")

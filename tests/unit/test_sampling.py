@@ -7,7 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+from transformers import (
+    GenerationConfig,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from gptviz.decoder.errors import UserError
 from gptviz.lab.writing import sampling
@@ -48,6 +53,55 @@ def test_equals_the_library(seed, temperature, top_k, top_p):
     assert torch.equal(ours.final > 0, theirs > 0)
     for p in (ours.raw, ours.tempered, ours.final):
         assert abs(float(p.sum()) - 1) < 1e-12
+
+
+def by_generate(model, past, logits, **options):
+    """The processors that generate() itself builds for these options, in its own order, fed float64."""
+    config = GenerationConfig(do_sample=True, **{"top_k": 0} | options)
+    processors = model._get_logits_processor(config, input_ids_seq_length=len(past))
+    names = [type(each).__name__ for each in processors]
+    return processors(torch.tensor([past]), logits.double()[None])[0].softmax(-1), names
+
+
+@hypothesis_settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    temperature=st.floats(0.05, 20),
+    top_k=st.integers(0, 600),
+    top_p=st.floats(0.01, 1.0),
+    min_p=st.floats(0.0, 1.0),
+    penalty=st.floats(0.1, 5.0),
+    past=st.lists(st.integers(0, 499), min_size=1, max_size=40),
+)
+def test_min_p_and_the_penalty_equal_the_library(tiny_gpt2, seed, temperature, top_k, top_p, min_p, penalty, past):
+    logits = random_logits(seed)
+    settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=penalty)
+    ours = stages(logits, settings, past)
+    options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+    theirs, _ = by_generate(tiny_gpt2.model, past, logits, repetition_penalty=penalty, **options)
+    assert torch.allclose(ours.final, theirs, atol=1e-12)
+    assert torch.equal(ours.final > 0, theirs > 0)
+    assert torch.equal(ours.raw, stages(logits, Settings()).raw)
+
+
+def test_the_rules_are_told_in_the_librarys_order(tiny_gpt2):
+    settings = Settings(0.7, 40, 0.9, min_p=0.1, repetition_penalty=1.2)
+    options = {"temperature": 0.7, "top_k": 40, "top_p": 0.9, "min_p": 0.1, "repetition_penalty": 1.2}
+    _, names = by_generate(tiny_gpt2.model, [1, 2], random_logits(0), **options)
+    short = [name.removesuffix("LogitsWarper").removesuffix("LogitsProcessor") for name in names]
+    assert settings.rules == ["repetition_penalty", "temperature", "top_k", "top_p", "min_p"]
+    assert [rule.replace("_", "") for rule in settings.rules] == [name.lower() for name in short]
+    assert Settings(0.7, 40, 0.9, True).rules == ["top_p", "temperature", "top_k"]
+    assert Settings().rules == []
+
+
+def test_a_token_is_penalised_once_however_often_it_stands_there():
+    logits = torch.tensor([2.0, -2.0, 1.0, -INF])
+    once = stages(logits, Settings(repetition_penalty=2.0), [0, 1])
+    often = stages(logits, Settings(repetition_penalty=2.0), [0, 1, 0, 1, 1, 3])
+    assert torch.equal(once.final, often.final)
+    assert torch.allclose(once.final, torch.tensor([1.0, -4.0, 1.0, -INF], dtype=torch.float64).softmax(-1))
+    assert once.kept_ids() == [0, 2, 1]
 
 
 def test_a_whole_vocabulary_in_float32():
@@ -129,6 +183,12 @@ def test_broken_logits_are_refused(bad):
         ({"top_p": -0.01}, "top_p is -0.01"),
         ({"top_p": 1.01}, "top_p is 1.01"),
         ({"top_p": None}, "top_p is None"),
+        ({"min_p": -0.1}, "min_p is .0.1"),
+        ({"min_p": 1.1}, "min_p is 1.1"),
+        ({"min_p": NAN}, "min_p is"),
+        ({"repetition_penalty": 0}, "repetition_penalty is 0"),
+        ({"repetition_penalty": -1}, "repetition_penalty is"),
+        ({"repetition_penalty": INF}, "repetition_penalty is"),
     ],
 )
 def test_bad_settings_name_the_value(values, match):

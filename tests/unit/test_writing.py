@@ -82,6 +82,36 @@ def test_beam_equals_generate(decoder, prompt, beams):
     assert search.stop == ending(decoder, expected)
 
 
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("penalty", [1.3, 0.8])
+def test_a_penalty_writes_what_generate_writes(decoder, prompt, penalty):
+    ids = decoder.tokenizer.encode(prompt)
+    settings = Settings(repetition_penalty=penalty)
+    ours = write(decoder, ids, sampling.greedily(settings, ids), 16)
+    assert ours.ids == generate(decoder, ids, max_new_tokens=16, do_sample=False, repetition_penalty=penalty)
+    search = BeamSearch(decoder, ids, beams=3, max_new_tokens=8, repetition_penalty=penalty)
+    list(search)
+    options = {"max_new_tokens": 8, "do_sample": False, "num_beams": 3, "repetition_penalty": penalty}
+    assert search.finished[0].ids == generate(decoder, ids, **options)
+
+
+def test_the_end_token_can_be_ignored(nano):
+    """The stock model, always its likeliest token, never stopping: past its end it begins another text."""
+    ids = nano.tokenizer.encode("The cat sat on the")
+    ended = write(nano, ids, sampling.greedy, 20)
+    on = write(nano, ids, sampling.greedy, 20, ignore_end=True)
+    text = list(ids)
+    with torch.inference_mode():
+        for _ in range(20):
+            text.append(int(nano.model(torch.tensor([text])).logits[0, -1].argmax()))
+    assert on.ids == text[len(ids) :]
+    assert (ended.stop, on.stop) == ("end_of_text", "length")
+    assert on.ids[: len(ended.ids)] == ended.ids
+    search = BeamSearch(nano, ids, beams=2, max_new_tokens=12, ignore_end=True)
+    list(search)
+    assert {len(beam.ids) for beam in search.finished} == {12}
+
+
 @pytest.mark.parametrize("beams", [2, 5])
 def test_beam_with_endings_equals_generate(quick_to_end, beams):
     rng = random.Random(beams)

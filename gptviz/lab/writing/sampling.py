@@ -1,7 +1,7 @@
-"""From logits to a choice: temperature, then top-k, then top-p, over the whole vocabulary, in float64.
+"""From logits to a choice: repetition penalty, temperature, top-k, top-p, min-p, over the whole vocabulary, in float64.
 
-The order is that of transformers' own logits processors. `widgets/sampling.js` computes the same in the browser, and
-a test compares the two.
+The order is that of transformers' own logits processors. `widgets/next_token/sampling.js` computes the same in the
+browser, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from torch import Tensor
 from gptviz.decoder.errors import UserError
 
 MAX_SEED = 2**32 - 1
+PENALTIES = (0.01, 100.0)  # beyond them points overflow or vanish
+NOTHING: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a token is chosen. temperature ≥ 0 (0 is greedy); top_k 0 is off; top_p 1 is off.
+    """How a token is chosen. temperature ≥ 0 (0 is greedy); top_k 0, top_p 1, min_p 0, repetition_penalty 1 are off.
 
     UserError for anything else. A top_k above the vocabulary keeps every token, as it does in the library.
     """
@@ -29,6 +31,8 @@ class Settings:
     top_k: int = 0
     top_p: float = 1.0
     top_p_first: bool = False  # only to show what the other order would do: top-p, then temperature
+    min_p: float = 0.0  # the least share of the likeliest token's probability that a token needs
+    repetition_penalty: float = 1.0  # divides the points of tokens that stand in the text (multiplies where negative)
 
     def __post_init__(self) -> None:
         t, k, p = self.temperature, self.top_k, self.top_p
@@ -38,6 +42,16 @@ class Settings:
             raise UserError(f"top_k is {k}; it must be a whole number from 0 (off) up.")
         if not _is_number(p) or not 0 <= p <= 1:
             raise UserError(f"top_p is {p}; it must be a number from 0 to 1 (off).")
+        _within("min_p", self.min_p, 0, 1)
+        _within("repetition_penalty", self.repetition_penalty, *PENALTIES)
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that are on, in the order in which they are applied."""
+        cut = [("temperature", self.temperature != 1), ("top_k", self.top_k > 0), ("top_p", self.top_p < 1)]
+        ordered = [cut[2], cut[0], cut[1]] if self.top_p_first else cut
+        rules = [("repetition_penalty", self.repetition_penalty != 1), *ordered, ("min_p", self.min_p > 0)]
+        return [name for name, on in rules if on]
 
 
 @dataclass(frozen=True)
@@ -50,7 +64,7 @@ class Stages:
     settings: Settings
     order: Tensor  # [V]
     raw: Tensor  # [V] softmax of the logits
-    tempered: Tensor  # [V] after temperature
+    tempered: Tensor  # [V] after repetition penalty and temperature
     final: Tensor  # [V] after temperature and truncation: what is drawn from
     kept: Tensor  # [V] bool
 
@@ -70,23 +84,36 @@ class Bar:
     kept: bool
 
 
-def stages(logits: Tensor, settings: Settings) -> Stages:
+def stages(logits: Tensor, settings: Settings, past: Sequence[int] = NOTHING) -> Stages:
     """Softmax over the whole vocabulary at each stage. logits [V]; −inf means impossible and is never kept.
 
-    UserError when a logit is NaN or +inf, or all are −inf.
+    `past` is the text so far, for the repetition penalty. UserError when a logit is NaN or +inf, or all are −inf.
     """
-    z = _checked(logits)  # [V]
+    own = _checked(logits)  # [V]
+    raw = _softmax(own, 1.0)
+    z = penalised(own, past, settings.repetition_penalty)  # [V]
     order = torch.sort(z, descending=True, stable=True).indices  # [V]
-    raw = _softmax(z, 1.0)
+    plain = raw if z is own else _softmax(z, 1.0)
     tempered = _one_hot(order) if settings.temperature == 0 else _softmax(z, settings.temperature)
     possible = z > -math.inf
     kept = possible if settings.temperature > 0 else tempered > 0
     if settings.top_k:
         kth = z[order[min(int(settings.top_k), len(z)) - 1]]
         kept = kept & (z >= kth)  # every token that ties with the k-th stays, as in the library
-    kept = kept & top_p_set(raw if settings.top_p_first else tempered, kept, order, settings.top_p)
+    kept = kept & top_p_set(plain if settings.top_p_first else tempered, kept, order, settings.top_p)
+    kept = kept & (tempered >= settings.min_p * tempered.max())
     final = torch.where(kept, tempered, 0.0)
     return Stages(settings, order, raw, tempered, _normalised(final, kept, order), kept)
+
+
+def penalised(z: Tensor, past: Sequence[int], penalty: float) -> Tensor:
+    """The points [V] after the repetition penalty: of each token of the text, once, however often it stands there."""
+    if penalty == 1 or not len(past):
+        return z
+    ids = torch.tensor(sorted(set(past)), device=z.device)
+    changed = z.clone()
+    changed[ids] = torch.where(z[ids] < 0, z[ids] * penalty, z[ids] / penalty)
+    return changed
 
 
 def top_p_set(p: Tensor, kept: Tensor, order: Tensor, top_p: float) -> Tensor:
@@ -197,15 +224,14 @@ def chi_square(result: Stages, drawn: Sequence[int], *, least: float = 5.0) -> C
     return ChiSquare(statistic, len(e) - 1, float(torch.special.gammaincc(half[0], half[1])))
 
 
-def sampler(settings: Settings, seed: int, *, start: int = 0) -> Callable[[Tensor], int]:
-    """A chooser for Decoder.stream: each call draws the next id of the seeded sequence."""
+def sampler(settings: Settings, seed: int, *, start: int = 0, past: Sequence[int] = NOTHING) -> Callable[[Tensor], int]:
+    """A chooser for Decoder.stream: each call draws the next id of the seeded sequence; `past` is the prompt."""
     check_seed(seed)
-    index = start - 1
+    text, first = list(past), start - len(past)
 
     def choose(logits: Tensor) -> int:
-        nonlocal index
-        index += 1
-        return draw(stages(logits, settings), seed, index)
+        text.append(draw(stages(logits, settings, text), seed, first + len(text)))
+        return text[-1]
 
     return choose
 
@@ -213,6 +239,17 @@ def sampler(settings: Settings, seed: int, *, start: int = 0) -> Callable[[Tenso
 def greedy(logits: Tensor) -> int:
     """The likeliest id; of equal logits the lowest id."""
     return int(_checked(logits).argmax())
+
+
+def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]:
+    """A chooser for Decoder.stream: the likeliest id after the repetition penalty, which no other rule changes."""
+    text = list(past)
+
+    def choose(logits: Tensor) -> int:
+        text.append(int(penalised(_checked(logits), text, settings.repetition_penalty).argmax()))
+        return text[-1]
+
+    return choose
 
 
 # Parts
@@ -246,6 +283,11 @@ def _normalised(mass: Tensor, kept: Tensor, order: Tensor) -> Tensor:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _within(name: str, value: object, low: float, high: float) -> None:
+    if not _is_number(value) or not low <= value <= high:  # type: ignore[operator]  # NaN is within nothing
+        raise UserError("number_between", name=name, value=value, low=low, high=high)
 
 
 def _mulberry32(seed: int, step: int) -> int:

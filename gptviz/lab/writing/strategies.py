@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from torch import Tensor
 
@@ -34,11 +35,20 @@ class Contest:
 
 
 def write(
-    decoder: Decoder, prompt: Sequence[int], settings: Settings | None, *, seed: int, start: int, max_new_tokens: int
+    decoder: Decoder,
+    prompt: Sequence[int],
+    settings: Settings | None,
+    *,
+    seed: int,
+    start: int,
+    max_new_tokens: int,
+    ignore_end: bool = False,
 ) -> Iterator[Text]:
     """One continuation, token by token; settings None is greedy. `start` is how many draws came before."""
-    choose: Callable[[Tensor], int] = sampling.sampler(settings, seed, start=start) if settings else sampling.greedy
-    writing = Writing(decoder, prompt, choose, max_new_tokens=max_new_tokens, keep_logits=True)
+    choose: Callable[[Tensor], int] = sampling.greedy
+    if settings:
+        choose = sampling.sampler(settings, seed, start=start, past=prompt)
+    writing = Writing(decoder, prompt, choose, max_new_tokens=max_new_tokens, keep_logits=True, ignore_end=ignore_end)
     text = Text()
     for step in writing:
         assert step.logits is not None
@@ -63,10 +73,12 @@ def contest(
     beams: int,
     seed: int,
     max_new_tokens: int,
+    ignore_end: bool = False,
 ) -> Iterator[Contest]:
     """All continuations in turn, one token each, and one step of a beam search, until every one has stopped."""
-    search = BeamSearch(decoder, prompt, beams=beams, max_new_tokens=max_new_tokens)
-    writers = [write(decoder, prompt, each, seed=seed, start=0, max_new_tokens=max_new_tokens) for each in settings]
+    most: dict[str, Any] = {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
+    search = BeamSearch(decoder, prompt, beams=beams, **most)
+    writers = [write(decoder, prompt, each, seed=seed, start=0, **most) for each in settings]
     state = Contest([Text() for _ in (*settings, search)])
     growing = iter(search)
     open_turns = [True] * len(state.texts)

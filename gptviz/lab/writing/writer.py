@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import torch
@@ -11,15 +12,18 @@ from transformers import DynamicCache
 
 from gptviz.decoder.decoder import Decoder, Step
 from gptviz.decoder.errors import UserError
+from gptviz.lab.writing.sampling import penalised
 
 MAX_BEAMS = 16
+Stream = Callable[..., Generator[Step]]  # the arguments of `Decoder.stream`
 
 
 class Writing:
     """One continuation, token by token: iterate over its steps, then read `stop` and `ids`.
 
     `stop` is "end_of_text" (that token was chosen, and is the last of `ids`), "length" (the number asked for is
-    written) or "context" (the model can read no more). It is empty until the writing ends.
+    written) or "context" (the model can read no more). It is empty until the writing ends. `ignore_end` takes the end
+    token for one like any other; `stream` gives the steps as `Decoder.stream` does, perhaps together with other texts'.
     """
 
     def __init__(
@@ -31,25 +35,34 @@ class Writing:
         max_new_tokens: int,
         use_cache: bool = True,
         keep_logits: bool = False,
+        ignore_end: bool = False,
+        stream: Stream | None = None,
     ) -> None:
         self.decoder = decoder
+        self.stops = stops(decoder, ignore_end=ignore_end)
         self.prompt = decoder.check_ids(prompt)
         self.max_new_tokens = check_length(max_new_tokens)
         self.ids: list[int] = []
         self.stop = ""
-        self._steps = decoder.stream(
+        self._steps = (stream or decoder.stream)(
             self.prompt, choose, max_new_tokens=max_new_tokens, use_cache=use_cache, keep_logits=keep_logits
         )
 
     def __iter__(self) -> Iterator[Step]:
-        for step in self._steps:
-            self.ids.append(step.id)
-            if step.id in self.decoder.tokenizer.stops:
-                self.stop = "end_of_text"
-            yield step
-            if self.stop:
-                return
+        with closing(self._steps):
+            for step in self._steps:
+                self.ids.append(step.id)
+                if step.id in self.stops:
+                    self.stop = "end_of_text"
+                yield step
+                if self.stop:
+                    return
         self.stop = limit(self.decoder, len(self.prompt), len(self.ids), self.max_new_tokens)
+
+
+def stops(decoder: Decoder, *, ignore_end: bool) -> frozenset[int]:
+    """The tokens that end a text: none where the end is ignored."""
+    return frozenset() if ignore_end else frozenset(decoder.tokenizer.stops)
 
 
 def limit(decoder: Decoder, prompt: int, written: int, max_new_tokens: int) -> str:
@@ -104,7 +117,16 @@ class BeamSearch:
     Iterating yields the nodes each step adds to the tree. Afterwards `finished` holds the best texts, best first.
     """
 
-    def __init__(self, decoder: Decoder, prompt: Sequence[int], *, beams: int, max_new_tokens: int) -> None:
+    def __init__(
+        self,
+        decoder: Decoder,
+        prompt: Sequence[int],
+        *,
+        beams: int,
+        max_new_tokens: int,
+        repetition_penalty: float = 1.0,
+        ignore_end: bool = False,
+    ) -> None:
         if not isinstance(beams, int) or isinstance(beams, bool) or not 1 <= beams <= MAX_BEAMS:
             raise UserError(f"beams is {beams}; it must be a whole number from 1 to {MAX_BEAMS}.")
         self.decoder = decoder
@@ -112,7 +134,8 @@ class BeamSearch:
         self.beams = beams
         self.max_new_tokens = check_length(max_new_tokens)
         self.room = min(max_new_tokens, decoder.shape.context - len(self.prompt))
-        self.stops = decoder.tokenizer.stops
+        self.penalty = repetition_penalty
+        self.stops = stops(decoder, ignore_end=ignore_end)
         self.nodes: list[Node] = []
         self.finished: list[Beam] = []
 
@@ -136,7 +159,9 @@ class BeamSearch:
     def _grow(self, rows: list[_Row], logits: Tensor, depth: int) -> tuple[list[int], list[_Row], list[Node]]:
         """Rank all continuations of all rows; the best go on, and those that end are set aside as finished."""
         logp = logits.log_softmax(-1)  # [B, V]
-        total = logp + torch.stack([row.score for row in rows])[:, None]  # [B, V]
+        texts = [[*self.prompt, *row.ids] for row in rows]
+        shaped = torch.stack([penalised(p, text, self.penalty) for p, text in zip(logp, texts, strict=True)])
+        total = shaped + torch.stack([row.score for row in rows])[:, None]  # [B, V]
         # Enough candidates that `beams` of them go on even when others end here.
         wanted = min(max(2, 1 + len(self.stops)) * self.beams, total.numel())
         scores, places = total.flatten().topk(wanted)

@@ -202,11 +202,11 @@ export class App {
     this.set(Object.fromEntries(pairs.map(([name, value = ""]) => [name, address.parse(fields[name], value)])));
   }
 
-  /** @param {string} name */
-  link(name) {
+  /** @param {string} name @param {string | null} [prompt] another one than now */
+  link(name, prompt = this.state.prompt) {
     const page = this.manifest.pages.find((/** @type {any} */ p) => p.key === name);
     const own = this.own(1, page);
-    return address.write({ ...this.state, step: 1, fields: own }, page, this.view, own);
+    return address.write({ ...this.state, prompt, step: 1, fields: own }, page, this.view, own);
   }
 
   /** @param {boolean} push a new entry in the browser's history */
@@ -242,6 +242,16 @@ export class App {
     const done = () => this.parts.notice(text("frame.copied"));
     const failed = () => this.parts.notice(location.href);
     navigator.clipboard ? navigator.clipboard.writeText(location.href).then(done, failed) : failed();
+  }
+
+  /** The script that draws a page. @param {string} name */
+  load(name) {
+    return import(new URL(`../${name}/page.js`, import.meta.url).href);
+  }
+
+  /** What a file that was saved cannot answer. @param {string} words */
+  refused(words) {
+    this.parts.notice(words);
   }
 
   // The picture
@@ -285,17 +295,17 @@ export class App {
 
   // The server's state, asked for only while it changes
 
-  async poll() {
+  async poll(again = false) {
     const before = this.model() && this.model().name;
     try {
       this.status = await ask("status", {}, { fresh: true });
     } catch {
-      setTimeout(() => this.poll(), POLL);
+      setTimeout(() => this.poll(again), POLL);
       return;
     }
     const now = this.model() && this.model().name;
     this.parts.frame.model();
     if (this.status.loading) setTimeout(() => this.poll(), POLL);
-    if (before && now !== before) this.draw();
+    if (again || (before && now !== before)) this.draw();
   }
 }

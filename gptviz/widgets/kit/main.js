@@ -1,6 +1,6 @@
 // The entry: builds the frame, the stage and the steps, and opens what the address asks for.
 import { App } from "./app.js";
-import { ask } from "./ask.js";
+import { ask, onBack, onWait } from "./ask.js";
 import { onTheme, setTheme, watchTheme } from "./colour.js";
 import { el, unpacked } from "./dom.js";
 import { createFrame } from "./frame.js";
@@ -60,6 +60,8 @@ function build(app) {
       app.root.dataset.page = app.state.page;
     },
   };
+  onWait((words) => app.parts.notice(words));
+  onBack(() => app.poll(true));
   const skip = el(
     "a",
     { class: "gv-skip", href: "#gv-stage", onclick: (/** @type {Event} */ e) => jump(e, stage) },

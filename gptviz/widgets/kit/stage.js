@@ -2,8 +2,6 @@
 import { el, fill } from "./dom.js";
 import { phrase, text } from "./words.js";
 
-const PATIENCE = 1000; // ms without a word
-
 /**
  * @typedef {object} Stage
  * @property {HTMLElement} root
@@ -24,14 +22,14 @@ export function createStage() {
   const title = el("p", { class: "gv-big" });
   const sentence = el("p", { class: "gv-say", "aria-live": "polite" });
   const mark = el("span", { class: "gv-recorded", hidden: true }, text("frame.recorded"));
+  const waiting = createWaiting();
   const fig = el("div", { class: "gv-fig" });
   const error = el("div", { class: "gv-fail", role: "alert", hidden: true });
   const numbers = el("div", { class: "gv-numbers", hidden: true, tabindex: "0", "aria-label": text("frame.table") });
   const box = el("div", { class: "gv-figbox" }, fig, error, numbers);
   const label = text("frame.picture");
   const attributes = { class: "gv-stage", id: "gv-stage", tabindex: "-1", "aria-label": label };
-  const root = el("section", attributes, title, el("div", { class: "gv-sayrow" }, sentence, mark), box);
-  const wait = createWait(root);
+  const root = el("section", attributes, title, el("div", { class: "gv-sayrow" }, sentence, waiting.root, mark), box);
   /** @type {(Node | string)[]} */
   let own = [];
   let pointing = false;
@@ -63,8 +61,9 @@ export function createStage() {
       if (words) show([]);
     },
     busy(on) {
-      on ? box.setAttribute("aria-busy", "true") : box.removeAttribute("aria-busy");
-      wait(on);
+      if (on) box.setAttribute("aria-busy", "true");
+      else box.removeAttribute("aria-busy");
+      waiting.on(on);
     },
     table(table) {
       numbers.hidden = !table;
@@ -78,30 +77,23 @@ export function createStage() {
   };
 }
 
-/**
- * What takes longer than a moment is said: a line that runs along the stage's upper edge, and how long it has been.
- * @param {HTMLElement} stage
- */
-function createWait(stage) {
-  const words = el("span", { role: "status" });
-  const seconds = el("span", { "aria-hidden": "true" });
-  const line = el("div", { class: "gv-wait", hidden: true }, el("p", null, words, " ", seconds));
-  stage.append(line);
-  let since = 0;
+/** From the first second of a wait on: how long it has lasted, counted beside the sentence. */
+function createWaiting() {
+  const root = el("span", { class: "gv-recorded gv-waiting", hidden: true });
   let timer = 0;
-  const tell = () => {
-    line.hidden = false;
-    if (!words.textContent) words.textContent = text("frame.working");
-    seconds.textContent = text("frame.seconds", { n: Math.round((Date.now() - since) / 1000) });
+  let seconds = 0;
+  const count = () => {
+    root.hidden = false;
+    fill(root, text("frame.computing", { seconds: ++seconds }));
   };
-  return (/** @type {boolean} */ on) => {
-    if (on && since) return;
+  /** @param {boolean} waits */
+  function on(waits) {
     clearInterval(timer);
-    since = on ? Date.now() : 0;
-    line.hidden = true;
-    words.textContent = "";
-    if (on) timer = window.setInterval(tell, PATIENCE);
-  };
+    root.hidden = true;
+    seconds = 0;
+    if (waits) timer = window.setInterval(count, 1000);
+  }
+  return { root, on };
 }
 
 /** @param {Table} table */

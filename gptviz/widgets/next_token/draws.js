@@ -72,7 +72,7 @@ class Draws {
     if (!n) return stage.say("next_token.nothing_drawn");
     const { token, rank } = this.last;
     if (n === 1) return stage.say("next_token.drew_one", { token, p: shares.final[rank] });
-    const best = { best: this.app.known.best, hit: (hits.get(0) || 0) / n, expected: shares.final[0] };
+    const best = { best: this.app.known.first, hit: (hits.get(0) || 0) / n, expected: shares.final[0] };
     stage.say("next_token.drew", { n, ...best });
     const { p } = S.chiSquare(shares.final, shares.kept, hits, n);
     // words: next_token.fit_good next_token.fit_bad

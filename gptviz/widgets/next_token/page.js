@@ -1,9 +1,11 @@
 // Next token: bars over the whole vocabulary, the settings that shape them, draws from them, and writing on.
-import { el, fill } from "../kit/dom.js";
+import { el } from "../kit/dom.js";
 import { phrase } from "../kit/words.js";
 import { createBars } from "./bars.js";
+import { createContext } from "./context.js";
 import { createControls } from "./controls.js";
 import { createDraws } from "./draws.js";
+import { createInstead } from "./instead.js";
 import { createLine } from "./line.js";
 import * as S from "./sampling.js";
 import { factsOf, modelsOwn, plain, sentence, settingsKey, shaped, tableOf } from "./shares.js";
@@ -36,22 +38,31 @@ class NextToken {
     /** @type {any} */
     this.ready = null; // all logits, prepared; null until they are wanted
     this.readyKey = "";
+    this.penalty = 1; // the repetition penalty that `ready` was prepared with
+    /** @type {{ logits: Float32Array, read: number[] } | null} */
+    this.scores = null;
     this.frame = 0;
     this.timer = 0;
     /** @type {Map<number, string>} */
     this.known = new Map();
-    this.context = el("div", { class: "gv-ctx" });
+    this.instead = createInstead(app);
+    this.context = createContext(this.instead);
     this.line = createLine();
     this.bars = createBars((row) => this.point(row));
     this.draws = createDraws(app, {
       names: (/** @type {number[]} */ ids) => this.names(ids),
       paint: () => this.paint(),
     });
-    this.writing = createWriting(app);
-    this.controls = createControls({ draws: this.draws, writing: this.writing, wanted: () => this.exact() });
+    this.writing = createWriting(app, this.instead);
+    this.controls = createControls({
+      draws: this.draws,
+      writing: this.writing,
+      instead: this.instead,
+      wanted: () => this.exact(),
+    });
     this.controls.onmove = (/** @type {any} */ fields) => this.moved(fields);
     const main = el("div", { class: "gv-ntmain" }, this.bars.root, this.writing.root);
-    root.append(this.context, this.line.root, el("div", { class: "gv-nt" }, main, this.controls.root));
+    root.append(this.context.root, this.line.root, el("div", { class: "gv-nt" }, main, this.controls.root));
   }
 
   /** @param {any} next */
@@ -81,9 +92,8 @@ class NextToken {
     const { ids, shown, tokens, vocabulary, below } = this.outlook;
     this.known.clear();
     ids.forEach((/** @type {number} */ id, /** @type {number} */ i) => this.known.set(id, shown[i]));
-    const last = tokens.slice(-40).map((/** @type {string} */ token) => el("span", null, token));
-    fill(this.context, ...last, el("span", { class: "gv-slot" }, "?"));
-    this.context.scrollLeft = this.context.scrollWidth;
+    this.context.draw(tokens);
+    this.instead.reset({ text: this.view.text, model: this.view.model }, vocabulary);
     this.controls.vocabulary(vocabulary, below);
   }
 
@@ -92,10 +102,27 @@ class NextToken {
     if (!this.view || this.view.recorded) return;
     const key = this.key();
     if (this.ready && this.readyKey === key) return;
-    const { logits } = await this.view.ask("logits", { text: this.view.text, model: this.view.model });
+    const found = await this.view.ask("logits", { text: this.view.text, model: this.view.model });
     if (key !== this.key()) return;
-    this.ready = S.prepare(logits);
+    this.scores = { logits: found.logits, read: Array.from(found.read) };
+    this.scores.read.forEach((id, i) => this.known.set(id, this.outlook.tokens[i]));
+    this.prepare();
     this.readyKey = key;
+  }
+
+  /** Scores in their order; a repetition penalty makes another one. */
+  prepare() {
+    if (!this.scores) return;
+    this.penalty = this.view.repetition_penalty;
+    this.ready = S.prepare(this.scores.logits, this.scores.read, this.penalty);
+  }
+
+  /** The tokens of the first rows by name; those that nobody has named yet are asked for. */
+  ranked() {
+    if (!this.ready || this.penalty === 1) return this.outlook.shown;
+    const ids = Array.from(this.ready.order.slice(0, this.outlook.shown.length));
+    if (ids.some((id) => !this.known.has(id))) this.names(ids).then(() => this.later());
+    return ids.map((id) => this.known.get(id) ?? "…");
   }
 
   /** @param {number[]} ids */
@@ -127,13 +154,15 @@ class NextToken {
 
   paint() {
     if (!this.outlook) return;
+    if (this.ready && this.penalty !== this.view.repetition_penalty) this.prepare();
     const { view, outlook, ready, draws } = this;
+    const names = this.ranked();
     const shares = ready ? shaped(ready, view) : modelsOwn(outlook);
-    const rows = this.bars.draw(shares, outlook.shown, draws.counts());
-    this.line.draw(shares, outlook.shown, rows, draws.darts());
+    const rows = this.bars.draw(shares, names, draws.counts());
+    this.line.draw(shares, names, rows, draws.darts());
     this.controls.facts(shares);
     draws.use(ready, shares);
-    this.speak(factsOf(outlook, shares, view, ready, rows));
+    this.speak({ ...factsOf(outlook, shares, view, ready, rows), first: names[0] });
     this.root.dataset.painted = `${view.temperature} ${view.top_k} ${view.top_p}`;
   }
 
@@ -144,6 +173,7 @@ class NextToken {
     else if (this.view.show === "draws") this.draws.speak();
     else {
       // words: next_token.expects next_token.greedy next_token.tempered next_token.cooled next_token.cut
+      // words: next_token.penalised
       this.app.parts.stage.say(`next_token.${sentence(this.view)}`, facts);
     }
     clearTimeout(this.timer);

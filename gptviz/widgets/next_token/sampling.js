@@ -1,15 +1,16 @@
-// From logits to a choice: temperature, then top-k, then top-p, as lab/writing/sampling.py has it; a test compares the
-// two.
+// From logits to a choice: repetition penalty, temperature, top-k, top-p, min-p, as lab/writing/sampling.py has it; a
+// test compares the two.
 // Tokens are kept from the likeliest down, so every truncation keeps a first stretch of that order.
 
 /**
- * @typedef {{ temperature: number, topK: number, topP: number }} Cuts
+ * @typedef {{ temperature: number, topK: number, topP: number, minP?: number }} Cuts
  * @typedef {Cuts & { topPFirst: boolean }} Settings
  * @typedef {object} Ready all arrays are in the order of `order`
  * @property {number} V
  * @property {Uint32Array} order
  * @property {Float64Array} z
- * @property {Float64Array} raw
+ * @property {Float64Array} raw the model's own probabilities
+ * @property {Float64Array} plain the same after the repetition penalty
  * @property {number} possible
  * @property {Float64Array} tempered
  * @property {Float64Array} final
@@ -37,26 +38,67 @@ function ranking(logits) {
   return from;
 }
 
-// Logits [V] float32, made ready once a prompt. All arrays below are in the order of `order`.
+// Logits [V] float32, made ready once a prompt and penalty. All arrays below are in the order of `order`.
 /**
  * @param {Float32Array} logits
+ * @param {ArrayLike<number>} [past] ids of the text, for the repetition penalty
+ * @param {number} [penalty]
  * @returns {Ready}
  */
-export function prepare(logits) {
+export function prepare(logits, past = [], penalty = 1) {
   const V = logits.length,
-    order = ranking(logits),
-    z = new Float64Array(V),
-    raw = new Float64Array(V);
+    plainly = ranking(logits),
+    own = new Float64Array(V),
+    share = new Float64Array(V);
   for (let r = 0; r < V; r++) {
-    z[r] = logits[order[r]];
-    if (Number.isNaN(z[r]) || z[r] === Infinity)
+    own[r] = logits[plainly[r]];
+    if (Number.isNaN(own[r]) || own[r] === Infinity)
       throw new Error("NaN or Infinity"); /* not words: the page says that it is broken */
   }
-  if (z[0] === -Infinity) throw new Error("-Infinity");
+  if (own[0] === -Infinity) throw new Error("-Infinity");
+  const entropyRaw = softmax(own, 1, share);
+  const moved = penalty === 1 || !past.length ? null : penalised(logits, plainly, past, penalty);
+  const order = moved ? moved.order : plainly,
+    z = moved ? moved.z : own,
+    raw = moved ? inOrder(share, plainly, order) : share,
+    plain = moved ? new Float64Array(V) : raw;
+  if (moved) softmax(z, 1, plain);
   let possible = V;
   while (z[possible - 1] === -Infinity) possible--;
-  const ready = { V, order, z, raw, possible, tempered: new Float64Array(V), final: new Float64Array(V) };
-  return { ...ready, entropyRaw: softmax(z, 1, raw) };
+  return { V, order, z, raw, plain, possible, tempered: new Float64Array(V), final: new Float64Array(V), entropyRaw };
+}
+
+// The points after the repetition penalty, and their order: the penalised few are taken out and merged in again.
+/** @param {Float32Array} logits @param {Uint32Array} order @param {ArrayLike<number>} past @param {number} penalty */
+function penalised(logits, order, past, penalty) {
+  /** @type {Map<number, number>} */
+  const changed = new Map();
+  for (const id of Array.from(past)) changed.set(id, logits[id] < 0 ? logits[id] * penalty : logits[id] / penalty);
+  const few = [...changed].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  const V = logits.length,
+    z = new Float64Array(V),
+    out = new Uint32Array(V);
+  let next = 0,
+    r = 0;
+  const put = (/** @type {number} */ id, /** @type {number} */ points) => {
+    out[r] = id;
+    z[r++] = points;
+  };
+  for (const id of order) {
+    if (changed.has(id)) continue;
+    while (next < few.length && (few[next][1] > logits[id] || (few[next][1] === logits[id] && few[next][0] < id)))
+      put(...few[next++]);
+    put(id, logits[id]);
+  }
+  while (next < few.length) put(...few[next++]);
+  return { order: out, z };
+}
+
+/** @param {Float64Array} p @param {Uint32Array} from the order p stands in @param {Uint32Array} to */
+function inOrder(p, from, to) {
+  const byId = new Float64Array(p.length);
+  for (let r = 0; r < p.length; r++) byId[from[r]] = p[r];
+  return Float64Array.from(to, (id) => byId[id]);
 }
 
 // Fills p with softmax(z / temperature) and returns its entropy in nats: ln Σ − Σ p·x.
@@ -86,14 +128,14 @@ function entropy(p, n) {
 
 // The three stages for valid settings. Fills ready.tempered and ready.final; the arrays are used again each time.
 /** @param {Ready} ready @param {Settings} settings */
-export function stages(ready, { temperature, topK, topP, topPFirst }) {
+export function stages(ready, { temperature, topK, topP, minP, topPFirst }) {
   const { V, z, tempered, final } = ready;
   let entropyTempered = 0;
   if (temperature === 0) {
     tempered.fill(0);
     tempered[0] = 1;
   } else entropyTempered = softmax(z, temperature, tempered);
-  const kept = keptInOrder(ready, { temperature, topK, topP }, topPFirst);
+  const kept = keptInOrder(ready, { temperature, topK, topP, minP }, topPFirst);
   let mass = 0;
   for (let r = 0; r < kept; r++) mass += tempered[r];
   for (let r = 0; r < kept; r++) final[r] = tempered[r] / mass;
@@ -110,14 +152,17 @@ export function stages(ready, { temperature, topK, topP, topPFirst }) {
 
 // How many tokens survive, with top-p after the temperature or before it; ready.tempered must be filled.
 /** @param {Ready} ready @param {Cuts} settings @param {boolean} [topPFirst] */
-export function keptInOrder({ V, z, raw, tempered, possible }, { temperature, topK, topP }, topPFirst) {
+export function keptInOrder({ V, z, plain, tempered, possible }, { temperature, topK, topP, minP = 0 }, topPFirst) {
   let kept = temperature === 0 ? 1 : possible;
   if (topK) {
     let n = Math.min(topK, V);
     while (n < V && z[n] === z[n - 1]) n++; // every token that ties with the k-th stays
     kept = Math.min(kept, n);
   }
-  return nucleus(topPFirst ? raw : tempered, kept, topP);
+  kept = nucleus(topPFirst ? plain : tempered, kept, topP);
+  const least = minP * tempered[0];
+  while (kept > 1 && tempered[kept - 1] < least) kept--;
+  return kept;
 }
 
 // How many of the first `kept` tokens it takes to reach topP of their mass; at least one.

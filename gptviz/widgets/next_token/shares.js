@@ -4,14 +4,16 @@ import { text } from "../kit/words.js";
 import * as S from "./sampling.js";
 
 /** @param {any} v */
-export const plain = (v) => v.temperature === 1 && !v.top_k && v.top_p === 1;
+export const plain = (v) => v.temperature === 1 && !v.top_k && v.top_p === 1 && !v.min_p && v.repetition_penalty === 1;
 /** @param {any} v */
-export const settingsKey = (v) => `${v.temperature} ${v.top_k} ${v.top_p} ${v.order} ${v.seed}`;
+export const settingsKey = (v) =>
+  [v.temperature, v.top_k, v.top_p, v.min_p, v.repetition_penalty, v.order, v.seed].join(" ");
 
 /** @param {any} v */
 export function sentence(v) {
   if (v.temperature === 0) return "greedy";
-  if (v.top_k || v.top_p < 1) return "cut";
+  if (v.top_k || v.top_p < 1 || v.min_p) return "cut";
+  if (v.repetition_penalty !== 1) return "penalised";
   if (v.temperature === 1) return "expects";
   return v.temperature > 1 ? "tempered" : "cooled";
 }
@@ -37,18 +39,22 @@ export function modelsOwn(/** @type {any} */ outlook) {
   };
 }
 
+/** @param {any} v @param {number} V */
+const cuts = (v, V) => ({
+  temperature: v.temperature,
+  topK: Math.min(v.top_k, V),
+  topP: v.top_p,
+  minP: v.min_p,
+});
+
 /** The three stages for the settings, over the whole vocabulary. */
 export function shaped(/** @type {any} */ ready, /** @type {any} */ v) {
-  const settings = {
-    temperature: v.temperature,
-    topK: Math.min(v.top_k, ready.V),
-    topP: v.top_p,
-    topPFirst: v.order === "top_p",
-  };
+  const settings = { ...cuts(v, ready.V), topPFirst: v.order === "top_p" };
   const result = S.stages(ready, settings);
   const rest = (/** @type {Float64Array} */ p) => (/** @type {number} */ from) => S.sum(p, from, ready.V);
   return {
     V: ready.V,
+    order: ready.order,
     raw: ready.raw,
     tempered: result.tempered,
     final: result.final,
@@ -67,7 +73,7 @@ export function factsOf(
   /** @type {number} */ rows,
 ) {
   const [raw, now] = [t.rest.raw(rows), t.rest.tempered(rows)];
-  const settings = { temperature: v.temperature, topK: Math.min(v.top_k, t.V), topP: v.top_p };
+  const settings = cuts(v, t.V);
   const kept = (/** @type {boolean} */ first) => (ready ? S.keptInOrder(ready, settings, first) : t.kept);
   return {
     tokens: outlook.tokens.length,
@@ -78,8 +84,10 @@ export function factsOf(
     second: outlook.shown[1],
     best_p: outlook.p[0],
     second_p: outlook.p[1],
-    best_now: t.tempered[0],
+    best_now: t.tempered[ready && v.repetition_penalty !== 1 ? ready.order.indexOf(outlook.ids[0]) : 0],
+    first_raw: t.raw[0],
     temperature: v.temperature,
+    penalty: v.repetition_penalty,
     others_raw: raw,
     others_p: now,
     others_way: Math.abs(now - raw) < 0.01 ? 1 : now > raw ? 2 : 0,
