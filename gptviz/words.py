@@ -18,7 +18,8 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -29,8 +30,10 @@ from gptviz.places import LESSONS
 
 ENGLISH = "en"
 PSEUDO = "qps"  # a language for tests: whatever shows without ⟦ ⟧ is not from the words
+SAID_HERE = ("errors", "loading", "door")  # areas that no script of the page says
 # True in tests: a missing key or value raises. Else it shows as itself, so that one lost word never takes a page away.
 strict = False
+spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)  # the language of the visitor who is being answered
 
 
 class Words:
@@ -59,9 +62,16 @@ class Words:
         return "".join(self._said(part, values) for part in _parsed(template))
 
     def bundle(self, *areas: str) -> dict[str, Text]:
-        """Texts for the browser, flat by key: all, or those of these areas and of `numbers` and `terms`."""
+        """Texts for the browser, flat by key: those of these areas and of `numbers` and `terms`.
+
+        Without areas all but the texts that the server says itself.
+        """
         wanted = {*areas, "numbers", "terms"}
-        return {k: v for k, v in self.entries.items() if not areas or k.split(".", 1)[0] in wanted}
+
+        def needed(area: str) -> bool:
+            return area in wanted if areas else area not in SAID_HERE
+
+        return {k: v for k, v in self.entries.items() if needed(k.split(".", 1)[0])}
 
     def _form(self, key: str, forms: Mapping[str, str], values: Mapping[str, Any]) -> str:
         """The plural form for the value that `by` names."""
@@ -99,8 +109,44 @@ class Words:
         return str(getattr(self.numbers, how)(value))
 
     def _bare(self, value: Any) -> str:
-        """A value without a format: a number as people say it, all else as it is."""
+        """A value without a format: a number as people say it, a text by key in this language, all else as it is."""
+        if isinstance(value, Said):
+            return value.text(self.language)
         return self.numbers.number(value) if _is_number(value) else str(value)
+
+
+class Said(str):
+    """A text with its key and values: English as a string, and able to be said in the language of each reader.
+
+    `Said("loading.from_hub")`, `Said("loading.asking_hub", name="gpt2")`; a value may itself be one.
+    """
+
+    key: str
+    values: dict[str, Any]
+
+    def __new__(cls, key: str, /, **values: Any) -> Said:
+        said = super().__new__(cls, words().text(key, **values))
+        said.key, said.values = key, values
+        return said
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(Said, self.key, **self.values), ()
+
+    def text(self, language: str = ENGLISH) -> str:
+        """The text in one of the languages that `choose` gives."""
+        return words(language).text(self.key, **self.values)
+
+    def each(self, change: Callable[[str], str]) -> Said:
+        """The same text with its strings changed, also those inside others."""
+        return Said(self.key, **{name: _changed(value, change) for name, value in self.values.items()})
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, Said):
+        return value.each(change)
+    if isinstance(value, list):
+        return [_changed(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -37,7 +37,7 @@ class MaskRule:
 
     def __post_init__(self) -> None:
         if self.direction not in PATTERNS:
-            raise UserError(f'direction is "{self.direction}"; it must be one of {", ".join(PATTERNS)}.')
+            raise UserError("one_of", name="direction", value=self.direction, allowed=PATTERNS)
 
     def pattern(self, layer: int) -> str:
         """The pattern of one layer, one of PATTERNS."""

@@ -6,7 +6,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -25,11 +25,10 @@ from gptviz.decoder.fast_pass import FastPass, find
 from gptviz.decoder.loading import load_model, load_tokenizer, reason
 from gptviz.decoder.probe import check_once, final_norm, find_layers, verify
 from gptviz.decoder.projection import projections
-from gptviz.decoder.run import Extent, LayerAttention, Run, Step, Underway, keep_residual, on_cpu
+from gptviz.decoder.run import PIECE_S, Extent, LayerAttention, Run, Step, Underway, keep_residual, on_cpu
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
-
-PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
+from gptviz.words import Said
 
 _IDENTITIES = itertools.count(1)
 
@@ -58,7 +57,7 @@ class Decoder:
             if keep_residual not in layer._forward_hooks.values():  # another decoder may stand around this model
                 layer.register_forward_hook(keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
-        self._plain_head = self._head_is_plain()
+        self.plain_head = self._head_is_plain()
         self.cache_rows = self._cache_rows()  # what each layer keeps of a position, seen on one token
         self._fast: FastPass | None = None
         self._sought = False
@@ -81,14 +80,12 @@ class Decoder:
         except UserError:
             raise
         except Exception as error:  # whatever a model the library can build does when it is first run
-            raise UserError(f"{name} was loaded and cannot be run: {reason(error)}.") from error
+            raise UserError("loading.cannot_run", model=name, why=reason(error)) from error
 
     @classmethod
-    def from_model(
-        cls, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str = "", source: str = "memory"
-    ) -> Decoder:
+    def from_model(cls, model: PreTrainedModel, tokenizer: Tokenizer, *, name: str = "", source: str = "") -> Decoder:
         """Wrap a model that is already in memory."""
-        return cls(model, tokenizer, name=name or str(model.config.model_type), source=source)
+        return cls(model, tokenizer, name=name or str(model.config.model_type), source=source or Said("loading.memory"))
 
     def _pause(self) -> None:
         if self.between_layers is not None:
@@ -183,7 +180,27 @@ class Decoder:
             for b, row in enumerate(checked)
         ]
 
-    def stream(self, ids: Sequence[int], choose: Callable[[Tensor], int], **extent: Unpack[Extent]) -> Iterator[Step]:
+    @torch.inference_mode()
+    def batch_last(self, rows: Sequence[Sequence[int]]) -> list[Run]:
+        """The same under the model's own masks, with the last position's logits [1, V] and the stream of each row.
+
+        Only for a model whose head reads a position alone (`plain_head`): no other position's logits are made.
+        """
+        checked = [self.check_ids(row) for row in rows]
+        lengths = [len(row) for row in checked]
+        padded = torch.tensor([row + [0] * (max(lengths) - len(row)) for row in checked])  # [B, T]
+        sizes = None if min(lengths) == max(lengths) else torch.tensor(lengths, device=self.device)
+        errand = Errand(lengths=sizes, residual=True)
+        self._forward(padded, errand, last_only=True)
+        stream = torch.stack(errand.residual or [], dim=1).cpu()  # [B, L+1, T, d]
+        last = torch.stack([stream[b, -1, n - 1] for b, n in enumerate(lengths)])  # [B, d]
+        logits = self._head(last)  # [B, V]
+        return [
+            Run(row, logits[b : b + 1].clone(), residual=stream[b, :, : len(row)].clone())
+            for b, row in enumerate(checked)
+        ]
+
+    def stream(self, ids: Sequence[int], choose: Callable[[Tensor], int], **extent: Unpack[Extent]) -> Generator[Step]:
         """Generate token by token; `choose` turns the logits [V] (float32) into the next id."""
         steps = self.stream_in_pieces(ids, choose, **extent)
         yield from (step for step in steps if isinstance(step, Step))
@@ -201,7 +218,7 @@ class Decoder:
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
             tally = Tally()
-            for done in self._pieces(fast, fresh, cache, tally):
+            for done in self.pieces(fast, fresh, cache, tally):
                 if isinstance(done, int) and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
                     if every < math.inf:
@@ -241,7 +258,7 @@ class Decoder:
         return self._fast
 
     @torch.inference_mode()
-    def _pieces(
+    def pieces(
         self, fast: FastPass | None, fresh: Sequence[int], cache: GrowingCache | None, tally: Tally
     ) -> Iterator[Tensor | int]:
         """How many blocks are done while the forward runs, then the logits [V], float32 on the CPU."""
@@ -287,10 +304,8 @@ class Decoder:
 
         UserError for a model that does more to its logits than that.
         """
-        if not self._plain_head:
-            raise UserError(
-                f"{self.name} changes its logits after the LM head, so a layer's vector cannot be read alone."
-            )
+        if not self.plain_head:
+            raise UserError("no_plain_head", model=self.name)
         return self._head(x)
 
     def _head(self, x: Tensor) -> Tensor:
@@ -312,14 +327,12 @@ class Decoder:
         """The ids as a plain list. UserError when there are none, too many, or one is outside the vocabulary."""
         ids = [int(i) for i in ids]
         if not ids:
-            raise UserError("The text has no token; a model needs at least one to continue from.")
+            raise UserError("no_token")
         if len(ids) > self.shape.context:
-            raise UserError(
-                f"The text has {len(ids):,} tokens; {self.name} reads at most {self.shape.context:,} at once."
-            )
+            raise UserError("text_too_long", n=len(ids), model=self.name, most=self.shape.context)
         for i in ids:
             if not 0 <= i < self.shape.vocabulary:
-                raise UserError(f"Token id {i} does not exist; ids run from 0 to {self.shape.vocabulary - 1:,}.")
+                raise UserError("no_such_id", value=i, last=self.shape.vocabulary - 1)
         return ids
 
     def check_layer(self, layer: int) -> int:

@@ -19,11 +19,11 @@ def pick_device(device: str) -> torch.device:
     with suppress(RuntimeError, AssertionError):
         torch.empty(1, device=device)
         return torch.device(device)
-    raise UserError(f'device is "{device}", which this machine does not have; use auto, cpu, cuda or mps.')
+    raise UserError("no_device", value=device)
 
 
 def pick_dtype(dtype: str) -> torch.dtype:
     """The torch dtype of that name. UserError for any other name."""
     if dtype not in DTYPES:
-        raise UserError(f'dtype is "{dtype}"; it must be one of {", ".join(DTYPES)}.')
+        raise UserError("one_of", name="dtype", value=dtype, allowed=list(DTYPES))
     return DTYPES[dtype]

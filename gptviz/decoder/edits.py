@@ -27,7 +27,7 @@ class Edits:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise UserError(f'mode is "{self.mode}"; it must be one of {", ".join(MODES)}.')
+            raise UserError("one_of", name="mode", value=self.mode, allowed=MODES)
 
     def __bool__(self) -> bool:
         return bool(self.heads or self.edges)

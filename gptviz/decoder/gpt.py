@@ -32,7 +32,7 @@ class Config:
         """0 … T-1 for ids [B, T]. A learned position table has no row past the context: a hard limit."""
         T = ids.size(1)
         if self.context < T:
-            raise UserError(f"ids hold {T} tokens; the context allows {self.context}.")
+            raise UserError("ids_too_many", n=T, most=self.context)
         return torch.arange(T, device=ids.device)  # [T]
 
 
@@ -98,7 +98,7 @@ class Attention(nn.Module):
     def __init__(self, d: int, heads: int, mask: str) -> None:
         super().__init__()
         if mask not in MASKS:
-            raise UserError(f"mask is {mask!r}; it can be {', '.join(MASKS)}.")
+            raise UserError("one_of", name="mask", value=mask, allowed=MASKS)
         self.heads, self.mask = heads, mask
         self.c_attn = nn.Linear(d, 3 * d)  # query, key and value in one product
         self.c_proj = nn.Linear(d, d)

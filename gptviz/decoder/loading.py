@@ -5,10 +5,11 @@ Nothing in a folder is run: no code of its own, no pickle. A tensor that the fil
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from transformers.models.auto.modeling_auto import (
 
 from gptviz.decoder.errors import UserError, brief
 from gptviz.decoder.tokens import Tokenizer
+from gptviz.words import Said
 
 FIRST = 3  # tensors that a refusal names; the count says how many more there are
 LONGEST_REASON = 240  # characters of the library's own words
@@ -58,7 +60,7 @@ def load_model(folder: Path, name: str, dtype: torch.dtype) -> PreTrainedModel:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"{name} could not be loaded: {reason(error)}.") from error
+        raise UserError("loading.not_loaded", model=name, why=reason(error)) from error
     model, report = loaded
     _check_report(name, report)
     _check_numbers(name, model)
@@ -72,17 +74,17 @@ def load_tokenizer(folder: Path, name: str) -> Tokenizer:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"The tokenizer of {name} could not be loaded: {reason(error)}.") from error
+        raise UserError("loading.no_tokenizer", model=name, why=reason(error)) from error
 
 
-def reason(error: BaseException) -> str:
+def reason(error: BaseException) -> Said:
     """What an error of a library says, as the end of a sentence of ours: one line of at most 240 characters."""
-    said = " ".join(str(error).split())
-    if isinstance(error, KeyError):  # it says the key and nothing else
-        said = f"there is no {said}"
-    said = said or type(error).__name__
+    said = " ".join(str(error).split()) or type(error).__name__
     cut = said if len(said) <= LONGEST_REASON else said[: LONGEST_REASON - 1] + "…"
-    return cut.rstrip(". ")
+    cut = cut.rstrip(". ")
+    if isinstance(error, KeyError):  # it says the key and nothing else
+        return Said("loading.key_missing", key=cut)
+    return Said("loading.others_say", words=cut)
 
 
 def _check_architecture(folder: Path, name: str) -> None:
@@ -90,32 +92,26 @@ def _check_architecture(folder: Path, name: str) -> None:
     try:
         values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"The config.json of {name} cannot be used: {reason(error)}.") from error
+        raise UserError("loading.config_unusable", model=name, why=reason(error)) from error
     if not isinstance(values, dict) or "model_type" not in values:
-        raise UserError(f"The config.json of {name} cannot be used: it is no JSON object with a model_type.")
+        raise UserError("loading.config_no_type", model=name)
     kind = values["model_type"]
     if isinstance(kind, str) and kind in CONFIG_MAPPING:
         return
-    own_code = "; the folder brings code for it, and code from a checkpoint is never run"
-    code = own_code if "auto_map" in values else ""
-    raise UserError(f'{name} is of the architecture "{brief(kind)}", which this version of the library lacks{code}.')
+    if "auto_map" in values:
+        raise UserError("loading.own_code", model=name, kind=kind)
+    raise UserError("loading.unknown_kind", model=name, kind=kind)
 
 
 def _check_kind(config: PreTrainedConfig, name: str) -> None:
     """UserError for a model that does not continue a text from left to right."""
     kind = str(config.model_type)
     if getattr(config, "is_encoder_decoder", False):
-        raise UserError(
-            f'{name} is an encoder-decoder ("{kind}"): its decoder continues what an encoder read, and gptviz shows '
-            "decoder-only models."
-        )
+        raise UserError("loading.encoder_decoder", model=name, kind=kind)
     if kind in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False):
-        raise UserError(
-            f'{name} is an encoder ("{kind}"): every token reads the whole text, and none is predicted from the left '
-            "alone; gptviz shows decoder-only models."
-        )
+        raise UserError("loading.encoder", model=name, kind=kind)
     if kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-        raise UserError(f'{name} is of the architecture "{kind}", for which the library has no decoder-only model.')
+        raise UserError("loading.no_decoder", model=name, kind=kind)
 
 
 def _check_layers(folder: Path, config: PreTrainedConfig, name: str) -> None:
@@ -126,27 +122,28 @@ def _check_layers(folder: Path, config: PreTrainedConfig, name: str) -> None:
         with safe_open(path, "pt") as file:
             held += len(file.keys())
     if held and isinstance(count, int) and count > held:
-        raise UserError(
-            f"The weights of {name} do not fit its config.json: it states {count:,} layers, and its files hold "
-            f"{held} tensors."
-        )
+        raise UserError("loading.too_many_layers", model=name, layers=count, tensors=held)
 
 
 def _check_report(name: str, report: dict[str, Any]) -> None:
     """UserError unless the file held exactly the tensors of the model, each of its shape."""
     strange = [key for key in report["unexpected_keys"] if not STORED_CONSTANT.search(key)]
-    wrong = [
-        f"{brief(key)} is {_shape(found)} and must be {_shape(due)}" for key, found, due in report["mismatched_keys"]
-    ]
-    parts = [
-        _several(map(brief, report["missing_keys"]), "missing"),
-        _several(map(brief, strange), "unexpected"),
-        _several(wrong, "of the wrong shape"),
-        _several(map(brief, report["error_msgs"]), "unreadable"),
-    ]
-    said = [part for part in parts if part]
-    if said:
-        raise UserError(f"The weights of {name} do not fit its config.json: {', and '.join(said)}.")
+    mismatched = report["mismatched_keys"]
+    wrong = {
+        key: Said("loading.has_shape", key=brief(key), found=_shape(found), due=_shape(due))
+        for key, found, due in mismatched
+    }
+    parts: list[Said] = []
+    if missing := report["missing_keys"]:
+        parts.append(Said("loading.missing", n=len(missing), names=_first(missing)))
+    if strange:
+        parts.append(Said("loading.unexpected", n=len(strange), names=_first(strange)))
+    if wrong:
+        parts.append(Said("loading.wrong_shape", n=len(wrong), names=_first(wrong, wrong)))
+    if unreadable := report["error_msgs"]:
+        parts.append(Said("loading.unreadable", n=len(unreadable), names=_first(unreadable)))
+    if parts:
+        raise UserError("loading.do_not_fit", model=name, why=functools.reduce(_and, parts))
 
 
 def _check_numbers(name: str, model: PreTrainedModel) -> None:
@@ -154,17 +151,20 @@ def _check_numbers(name: str, model: PreTrainedModel) -> None:
     odd = [key for key, tensor in model.named_parameters() if not torch.isfinite(tensor).all()]
     if odd:
         kind = str(model.dtype).removeprefix("torch.")
-        raise UserError(f"{name} has weights that are infinite or no number in {kind}: {_several(odd, 'so')}.")
+        raise UserError("loading.no_numbers", model=name, dtype=kind, n=len(odd), names=_first(odd))
 
 
-def _several(found: Iterable[str], what: str) -> str:
-    """`12 tensors are missing (a, b, c and 9 more)`; empty for none."""
+def _first(found: Iterable[str], shown: Mapping[str, str] | None = None) -> Said:
+    """The names `a, b, c and 9 more`, each as it is or as `shown` has it."""
     names = _in_order(found)
-    if not names:
-        return ""
-    more = f" and {len(names) - FIRST} more" if len(names) > FIRST else ""
-    count = "1 tensor is" if len(names) == 1 else f"{len(names)} tensors are"
-    return f"{count} {what} ({', '.join(names[:FIRST])}{more})"
+    first = [shown[name] if shown else brief(name) for name in names[:FIRST]]
+    if len(names) > FIRST:
+        return Said("loading.names_and_more", names=first, more=len(names) - FIRST)
+    return Said("loading.names", names=first)
+
+
+def _and(one: Said, other: Said) -> Said:
+    return Said("loading.both", one=one, other=other)
 
 
 def _in_order(keys: Iterable[str]) -> list[str]:
@@ -173,4 +173,4 @@ def _in_order(keys: Iterable[str]) -> list[str]:
 
 
 def _shape(sizes: Iterable[int]) -> str:
-    return " × ".join(map(str, sizes)) or "a single number"
+    return " × ".join(map(str, sizes)) or Said("loading.single_number")

@@ -15,7 +15,7 @@ ANCHORS = ("a", ".", "0", "x", "\n", "the")  # short texts to continue; a piece 
 COMMON = (" the", " a", " of", " and", " in", " to", " is", ".", ",")  # everyday pieces, likeliest first
 
 
-def continuing(tokenizer: Tokenizer, text: str, name: str = "The text") -> list[int]:
+def continuing(tokenizer: Tokenizer, text: str, name: str = "text") -> list[int]:
     """The ids by which a text continues another one, byte for byte where the vocabulary can say it."""
     alone = tokenizer.encode(text, begin=False, name=name)
     wanted = text.encode()
@@ -34,7 +34,7 @@ def continuing(tokenizer: Tokenizer, text: str, name: str = "The text") -> list[
     return fallback or alone
 
 
-def single(tokenizer: Tokenizer, text: str, name: str = "The text", vocabulary: int | None = None) -> int | None:
+def single(tokenizer: Tokenizer, text: str, name: str = "text", vocabulary: int | None = None) -> int | None:
     """The one piece that continues a text by this one, of the first `vocabulary` ids, or None where there is none."""
     ids = continuing(tokenizer, text, name)
     found = ids[0] if len(ids) == 1 else tokenizer.entries.get(text.encode())

@@ -40,7 +40,7 @@ def find_layers(model: PreTrainedModel) -> list[nn.Module]:
     for module in model.modules():
         if isinstance(module, nn.ModuleList) and count is not None and len(module) == count:
             return list(module)
-    raise UserError(f"{_kind(model)} has no list of decoder blocks, so gptviz cannot show it.")
+    raise UserError("loading.architecture.no_blocks", kind=_kind(model))
 
 
 @torch.inference_mode()
@@ -54,8 +54,7 @@ def verify(model: PreTrainedModel, layers: list[nn.Module]) -> list[LayerFacts]:
     config = model.config.get_text_config(decoder=True)
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     if not kinds <= KINDS:
-        odd = ", ".join(sorted(kinds - KINDS))
-        raise UserError(f"{_kind(model)} has layers of the kind {odd}; gptviz shows full and sliding attention only.")
+        raise UserError("loading.architecture.odd_layers", kind=_kind(model), odd=sorted(kinds - KINDS))
     table: Any = model.get_input_embeddings()
     ids = torch.arange(PROBE_TOKENS, device=model.device)[None] % table.weight.shape[0]  # [1, T]
     stock, rounding = _stock(model, ids)
@@ -67,12 +66,12 @@ def verify(model: PreTrainedModel, layers: list[nn.Module]) -> list[LayerFacts]:
             model(ids, use_cache=False, errand=errand)
         ours = model(ids, use_cache=False, errand=Errand()).logits  # [1, T, V]
     except (TypeError, ValueError, AttributeError) as error:
-        raise UserError(_refusal(model)) from error
+        raise _refusal(model) from error
     if set(errand.visited) != set(range(len(layers))) or any(visit.calls > 1 for visit in errand.visited.values()):
-        raise UserError(_refusal(model))
+        raise _refusal(model)
     for visit in errand.visited.values():
         if visit.mask is not None and (visit.mask.dtype is not torch.bool or visit.mask.shape[1] > 1):
-            raise UserError(f"{_kind(model)} gives its masks numbers of their own, which gptviz does not know.")
+            raise UserError("loading.architecture.own_masks", kind=_kind(model))
     _compare(model, stock, ours, rounding)
     _compare(model, stock, _watch(model, ids), rounding)
     context = getattr(config, "max_position_embeddings", None) or PROBE_TOKENS
@@ -113,10 +112,7 @@ def _watch(model: PreTrainedModel, ids: Tensor) -> Tensor:
     errand = Errand(observe=lambda layer, scores, weights: shown.update({layer: (scores, weights)}), witness=witness)
     logits = model(ids, use_cache=False, errand=errand).logits
     if not all(gap <= WEIGHT for gap in gaps):  # a NaN is no agreement either
-        raise UserError(
-            f"{_kind(model)} adds something to attention that gptviz does not know: "
-            f"its weights differ from the library's by {max(gaps):.2g}."
-        )
+        raise UserError("loading.architecture.other_weights", kind=_kind(model), gap=max(gaps))
     return logits
 
 
@@ -170,14 +166,11 @@ def _compare(model: PreTrainedModel, stock: Tensor, ours: Tensor, rounding: floa
     finite = stock.isfinite()
     difference = float((stock.float() - ours.float())[finite].abs().max()) if finite.any() else 0.0
     if not difference <= rounding:
-        raise UserError(
-            f"{_kind(model)} adds something to attention that gptviz does not know: "
-            f"its logits differ from the library's by {difference:.2g}."
-        )
+        raise UserError("loading.architecture.other_logits", kind=_kind(model), gap=difference)
 
 
-def _refusal(model: PreTrainedModel) -> str:
-    return f"{_kind(model)} does not call attention through the library's interface, so gptviz cannot look inside."
+def _refusal(model: PreTrainedModel) -> UserError:
+    return UserError("loading.architecture.no_interface", kind=_kind(model))
 
 
 @torch.inference_mode()
@@ -191,11 +184,8 @@ def check_once(model: PreTrainedModel, layers: list[nn.Module]) -> None:
         for handle in handles:
             handle.remove()
     if len(runs) != len(layers):
-        raise UserError(
-            f"{_kind(model)} has {len(layers)} blocks and runs {len(runs)} in one pass; gptviz shows decoders whose "
-            "blocks run once each."
-        )
+        raise UserError("loading.architecture.runs_again", kind=_kind(model), blocks=len(layers), runs=len(runs))
 
 
 def _kind(model: PreTrainedModel) -> str:
-    return f'The architecture "{model.config.model_type}"'
+    return str(model.config.model_type)

@@ -36,7 +36,7 @@ def shape_of(loaded: PreTrainedModel, facts: Sequence[LayerFacts]) -> Shape:
     config = model.config.get_text_config(decoder=True)
     missing = [f for f in ("hidden_size", "max_position_embeddings") if not hasattr(config, f)]
     if missing:
-        raise UserError(f'The architecture "{config.model_type}" states no {missing[0]}, so gptviz cannot show it.')
+        raise UserError("loading.architecture.states_no", kind=config.model_type, field=missing[0])
     first = facts[0]
     tokens, out = model.get_input_embeddings(), model.get_output_embeddings()
     return Shape(
@@ -55,5 +55,5 @@ def shape_of(loaded: PreTrainedModel, facts: Sequence[LayerFacts]) -> Shape:
 def within(what: str, value: int, count: int, name: str) -> int:
     """The value, if it is one of `count` things called `what`, numbered from 0. UserError otherwise."""
     if not 0 <= value < count:
-        raise UserError(f"{what} is {value}; {name} has {what}s 0 to {count - 1}.")
+        raise UserError("no_such_part", name=what, value=value, model=name, last=count - 1)
     return int(value)

@@ -73,7 +73,7 @@ class Tokenizer:
         """Every id at which writing stops."""
         return self.pieces.stops
 
-    def encode(self, text: str, *, begin: bool = True, name: str = "The text") -> list[int]:
+    def encode(self, text: str, *, begin: bool = True, name: str = "text") -> list[int]:
         """Ids of a text; `<|endoftext|>` typed by hand is ordinary characters.
 
         A model that expects a mark before every text gets it as a visible first id; `begin=False` leaves it out.
@@ -82,10 +82,8 @@ class Tokenizer:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise UserError(
-                f"{name} holds half a surrogate pair (U+{ord(text[error.start]):04X}) at character "
-                f"{error.start}; only whole Unicode characters can be tokenized."
-            ) from None
+            half = f"U+{ord(text[error.start]):04X}"
+            raise UserError("half_a_character", name=name, half=half, at=error.start) from None
         ids = self.pieces.encode(text)
         return self.pieces.begin + ids if begin else ids
 
@@ -93,7 +91,7 @@ class Tokenizer:
         """The token with this id; a row of the model that no text uses reads `⟨unused 50300⟩`."""
         if id not in self._known:
             if id < 0:
-                raise UserError(f"Token id {id} is not a token; ids start at 0.")
+                raise UserError("id_negative", value=id)
             data = self.pieces.bytes_of(id)
             look = glyphs.shown(data) if data else f"⟨unused {id}⟩"
             self._known[id] = Token(id, look, data or b"")

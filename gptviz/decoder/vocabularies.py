@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import tiktoken
 import tokenizers
 
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 from gptviz.places import ASSETS
 
 END_OF_TEXT = "<|endoftext|>"
@@ -111,7 +111,7 @@ class Fast:
         known = [mark for mark in marks if mark is not None and mark in self.added]
         self.stops = frozenset(stop_ids) | frozenset(known[:1])
         if not self.stops:
-            raise UserError("The tokenizer names no end-of-text token; a checkpoint needs eos_token_id in config.json.")
+            raise UserError("loading.no_end_of_text")
         self.end_of_text = known[0] if known else min(self.stops)
 
     @classmethod
@@ -127,10 +127,7 @@ class Fast:
                 old = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
                 engine = old.backend_tokenizer
             except Exception as error:
-                raise UserError(
-                    f"The folder {brief(folder.name)} holds no tokenizer.json, and no fast tokenizer can be made of "
-                    "its other files."
-                ) from error
+                raise UserError("loading.no_fast_tokenizer", folder=folder.name) from error
         return cls(engine, _stop_ids(folder))
 
     def encode(self, text: str) -> list[int]:
@@ -228,7 +225,7 @@ def _stop_ids(folder: Path) -> list[int]:
         value = json.loads(path.read_text(encoding="utf-8")).get("eos_token_id") if path.is_file() else None
         ids = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(id, int) and not isinstance(id, bool) and id >= 0 for id in ids):
-            raise UserError(f"eos_token_id in {name} is {brief(repr(value))}; it must be a token id or a list of them.")
+            raise UserError("loading.odd_end_of_text", file=name, value=value)
         found += ids
     return found
 

@@ -17,6 +17,7 @@ from gptviz.lab.masking.leak import rule_of
 from gptviz.lab.writing.sampling import entropy
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Question
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -192,7 +193,7 @@ def changed(decoder: Decoder, found: ablation.Ablation) -> dict[str, Any]:
     ids = [*first[:3], *(i for i in then[:3] if i not in first[:3])][:BARS]
     ids += [i for i in first if i not in ids][: BARS - len(ids)]
     return {
-        "shown": [token.shown for token in decoder.tokenizer.tokens(ids)],
+        "shown": shown(decoder, ids),
         "before": found.before[ids].tolist(),
         "after": found.after[ids].tolist(),
         "best_after": decoder.tokenizer.token(then[0]).shown,
@@ -207,7 +208,7 @@ def grid(decoder: Decoder, ids: list[int], panel: heads.Panel) -> dict[str, Any]
     rows, columns = torch.tril_indices(side, side)
     stats = panel.stats
     return {
-        "tokens": [token.shown for token in decoder.tokenizer.tokens(ids)],
+        "tokens": shown(decoder, ids),
         "layers": decoder.shape.layers,
         "heads": decoder.shape.heads,
         "side": side,

@@ -13,6 +13,7 @@ from gptviz.lab.writing import sampling, strategies
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
+from gptviz.lessons.shown import shown
 from gptviz.lessons.writing_questions import MOST_WRITTEN, public
 from gptviz.service import Service
 
@@ -90,7 +91,7 @@ def questions(service: Service) -> list[Question]:
 
 def last_logits(service: Service, decoder: Decoder, ids: list[int]) -> Tensor:
     """The logits [V] of the last position."""
-    return service.run(decoder, ids).logits[-1]
+    return service.run(decoder, ids, exact=False).logits[-1]
 
 
 def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
@@ -129,8 +130,3 @@ def before_end(decoder: Decoder, ids: list[int]) -> list[int]:
     """The tokens before the first that ends a text."""
     ends = [place for place, id in enumerate(ids) if id in decoder.tokenizer.stops]
     return ids[: ends[0]] if ends else ids
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]

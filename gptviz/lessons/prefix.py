@@ -14,6 +14,7 @@ from gptviz.lab.masking import prefix as lab
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Direction, Method, Question
 from gptviz.lessons.ruled import ruled
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -168,8 +169,3 @@ def side(decoder: Decoder, found: lab.Check) -> dict[str, Any]:
         "loss": found.loss,
         "open": leak.opened(found.rule, decoder.shape.layers),
     }
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]

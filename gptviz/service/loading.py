@@ -13,6 +13,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.sources import weights
 from gptviz.decoder.sources.weights import Located, Progress
+from gptviz.words import Said
 
 log = logging.getLogger("gptviz")
 
@@ -32,9 +33,9 @@ class Status:
     """How the loading of the larger model stands, for the header."""
 
     loading: bool = False
-    sentence: str = ""
+    sentence: str = ""  # empty, or a text by key
     fraction: float | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Said] = field(default_factory=list)
 
 
 class Loader:
@@ -48,7 +49,7 @@ class Loader:
         """Load the bundled model now; the thread that is returned loads the wanted one."""
         bundled = weights.locate("nano")
         self.add(self._load(bundled))
-        self.status = Status(loading=True, sentence="Looking for the model.")
+        self.status = Status(loading=True, sentence=Said("loading.looking"))
         thread = threading.Thread(target=self._load_wanted, args=[bundled], name="gptviz-load", daemon=True)
         thread.start()
         return thread
@@ -63,23 +64,24 @@ class Loader:
         )
 
     def _load_wanted(self, bundled: Located) -> None:
-        notes: list[str] = []
+        notes: list[Said] = []
         try:
             located = weights.locate_default(self.options.model, offline=self.options.offline, progress=self._report)
             notes = list(located.notes)
             if located.folder.resolve() != bundled.folder.resolve():  # a folder called nano is another model
-                self._report(Progress("load", 0, 0, f"Loading {located.name} {located.source}."))
+                self._report(Progress("load", 0, 0, Said("loading.loading", model=located.name, source=located.source)))
                 self.add(self._load(located))
-                log.info("%s is ready.", located.name)
+                log.info(Said("loading.ready", model=located.name))
         except UserError as error:
-            notes.append(str(error))
+            notes.append(error.said)
         except Exception as error:  # a thread's error would be lost: the header must say it
-            log.exception("The model could not be loaded.")
-            notes.append(f"The model could not be loaded ({type(error).__name__}).")
+            failed = Said("loading.failed", kind=type(error).__name__)
+            log.exception(failed)
+            notes.append(failed)
         for note in notes:
             log.warning(note)
         home = str(Path.home())  # the page may be seen by a class: it need not name this user's folders
-        self.status = Status(notes=[note.replace(home, "~") for note in notes])
+        self.status = Status(notes=[note.each(lambda text: text.replace(home, "~")) for note in notes])
 
     def _report(self, progress: Progress) -> None:
         known = progress.total_bytes > 0

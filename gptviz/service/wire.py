@@ -1,7 +1,8 @@
 """How a result leaves the program: one writer for JSON, one for the form in which a browser gets typed arrays.
 
 A result is a dataclass of numbers, texts, tokens and tensors. Its fields are written under their own names, and after
-them the properties that its class lists as `DERIVED`. A field that starts with an underscore stays here.
+them the properties that its class lists as `DERIVED`. A field that starts with an underscore stays here. A text by key
+is said in the visitor's language.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 import numpy
 import torch
 from torch import Tensor
+
+from gptviz.words import Said, spoken
 
 INT32 = 2**31 - 1
 
@@ -41,6 +44,8 @@ def as_packed(value: Any, *, digits: int | None = None) -> Any:
 def _written(value: Any, digits: int | None, tensor: Callable[[Tensor], Any]) -> Any:
     if isinstance(value, numpy.generic):
         value = value.item()
+    if isinstance(value, Said):
+        return value.text(spoken.get())
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):

@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from gptviz.lessons.questions import Question
 from gptviz.service.ticket import Left, Ticket
 from gptviz.web.line import Line, Turns
-from gptviz.words import words
+from gptviz.words import Said
 
 log = logging.getLogger("gptviz")
 T = TypeVar("T")
@@ -117,8 +117,8 @@ def client_of(connection: HTTPConnection) -> str:
     return connection.scope.get("gptviz.client") or (connection.client.host if connection.client else "")
 
 
-def broken(question: str, error: BaseException) -> str:
+def broken(question: str, error: BaseException) -> Said:
     """The sentence for an error of the server's own. The log gets its kind and where it was, never what was asked."""
     frames = "".join(traceback.format_tb(error.__traceback__))
     log.error("The question %s failed: %s.\n%s", question, type(error).__name__, frames)
-    return words().text("errors.broken")
+    return Said("errors.broken")

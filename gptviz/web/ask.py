@@ -18,7 +18,7 @@ from gptviz.service.ticket import Left
 from gptviz.service.wire import as_packed
 from gptviz.web.answering import Answering, Place, broken, client_of
 from gptviz.web.line import RETRY_S, Full
-from gptviz.words import words
+from gptviz.words import Said, spoken, words
 
 NO_STORE = {"Cache-Control": "no-store"}
 NOBODY = Response(status_code=499)  # for a reader who has left
@@ -52,7 +52,7 @@ class Asked:
         except Full as full:
             return full_answer(full)
         except UserError as error:
-            return refusal(str(error), 400)
+            return refusal(error.said, 400)
         except Left:
             return NOBODY
         except Exception as error:  # noqa: BLE001 - whatever it is, the page must get a sentence and the log the cause
@@ -78,7 +78,7 @@ class Asked:
                 async for value in values:
                     yield _line(value)
             except UserError as error:
-                yield _line({"error": str(error)})
+                yield _line({"error": error.said})
             except Left:
                 return
             except Exception as error:  # noqa: BLE001 - the headers are gone: the reader must hear of it in the stream
@@ -119,16 +119,17 @@ def _line(value: Any) -> bytes:
 
 def sentence(key: str, status: int) -> Response:
     """One of the sentences of `errors`."""
-    return refusal(words().text(f"errors.{key}"), status)
+    return refusal(words(spoken.get()).text(f"errors.{key}"), status)
 
 
 def refusal(text: str, status: int, **more: Any) -> Response:
-    """A sentence as the page reads it, and as Gradio's clients do."""
+    """A sentence as the page reads it, and as Gradio's clients do: in the visitor's language, if it has a key."""
+    text = text.text(spoken.get()) if isinstance(text, Said) else text
     return JSONResponse({"error": text, "detail": text, **more}, status_code=status, headers=NO_STORE)
 
 
 def full_answer(full: Full) -> Response:
     """What one hears who comes when the line is full."""
-    response = refusal(str(full), full.status, place=full.place, retry_s=RETRY_S)
+    response = refusal(full.said, full.status, place=full.place, retry_s=RETRY_S)
     response.headers["Retry-After"] = str(RETRY_S)
     return response

@@ -26,6 +26,7 @@ from gptviz.service.ticket import Left
 from gptviz.service.wire import as_json
 from gptviz.web.answering import Answering, Place, broken, client_of
 from gptviz.web.ask import NO_STORE, read_json, refusal, sentence
+from gptviz.words import spoken
 
 UNREAD_S = 10.0
 BEAT_S = 15.0  # between two signs of life, which keep proxies from closing a quiet stream
@@ -127,7 +128,7 @@ class Events:
             by_name = "/call/v2/" in request.url.path
             call = self._call(question, body if by_name else _data(body), request)
         except ValueError as error:
-            return refusal(str(error), 400) if isinstance(error, UserError) else sentence("not_json", 400)
+            return refusal(error.said, 400) if isinstance(error, UserError) else sentence("not_json", 400)
         self.notes.add(call)
         return JSONResponse({"event_id": call.id}, headers=NO_STORE)
 
@@ -136,7 +137,7 @@ class Events:
         self.notes.tidy()
         call = self.notes.take(request.path_params["id"])
         if call is None:
-            return refusal(str(UserError("no_event", seconds=UNREAD_S)), 404)
+            return refusal(UserError("no_event", seconds=UNREAD_S).said, 404)
         return _events(self._simple(call))
 
     async def _simple(self, call: Call) -> AsyncIterator[str]:
@@ -170,7 +171,7 @@ class Events:
                 return sentence("no_endpoint", 404)
             call = self._call(question, _data(body), request)
         except ValueError as error:
-            return refusal(str(error), 400) if isinstance(error, UserError) else sentence("not_json", 400)
+            return refusal(error.said, 400) if isinstance(error, UserError) else sentence("not_json", 400)
         if session in self._sessions:
             self._start(self._sessions[session], call)
         else:
@@ -186,7 +187,7 @@ class Events:
         self.notes.tidy()
         calls = [call for id in self._left.pop(session, []) if (call := self.notes.take(id)) is not None]
         if not calls or session in self._sessions:
-            return refusal(str(UserError("no_event", seconds=UNREAD_S)), 404)
+            return refusal(UserError("no_event", seconds=UNREAD_S).said, 404)
         return _events(self._session(session, calls))
 
     async def _session(self, name: str, calls: list[Call]) -> AsyncIterator[str]:
@@ -276,7 +277,7 @@ class Events:
                 value = await self.answering.once(question, client, given, as_json)
             send("end", value)
         except UserError as error:
-            send("error", str(error))
+            send("error", error.sentence(spoken.get()))
         except Left:
             return
         except Exception as error:  # noqa: BLE001 - whatever it is, the reader must hear of it

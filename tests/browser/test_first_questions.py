@@ -34,7 +34,7 @@ def test_a_first_screen_asks_what_the_passes_are_counted_for(
     found: list[Asked] = []
 
     def note(request: Request) -> None:
-        name = request.url.rpartition("/ask/")[2]
+        name = request.url.rpartition("/ask/")[2].partition("?")[0]
         if request.method == "POST" and name in defaults:
             given = request.post_data_json.items()
             found.append((name, {k: v for k, v in given if k not in ("text", "model") and defaults[name][k] != v}))

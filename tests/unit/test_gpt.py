@@ -139,9 +139,9 @@ def test_the_open_masks_equal_a_formula() -> None:
 
 def test_user_errors_name_the_value() -> None:
     config = SHAPES[0]
-    with pytest.raises(UserError, match="17 tokens; the context allows 16"):
+    with pytest.raises(UserError, match="17 tokens; the context has room for 16"):
         LongGPT(config)(torch.zeros(1, 17, dtype=torch.long))
-    with pytest.raises(UserError, match="17 tokens; the context allows 16"):
+    with pytest.raises(UserError, match="17 tokens; the context has room for 16"):
         ShortGPT(config)(torch.zeros(1, 17, dtype=torch.long))
-    with pytest.raises(UserError, match="'sideways'"):
+    with pytest.raises(UserError, match='"sideways"'):
         LongGPT(config, "sideways")

@@ -203,7 +203,7 @@ def test_every_token_is_visible(gpt2):
 def test_ids_outside_the_vocabulary(gpt2):
     assert gpt2.token(50300).shown == "⟨unused 50300⟩"
     assert gpt2.token(50300).bytes == b""
-    with pytest.raises(UserError, match="-1"):
+    with pytest.raises(UserError, match="−1"):
         gpt2.token(-1)
 
 

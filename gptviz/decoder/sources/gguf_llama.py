@@ -17,7 +17,8 @@ from safetensors.numpy import save_file
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
 from gptviz.decoder.sources.checkpoint import WEIGHTS
-from gptviz.decoder.sources.progress import Meter, Progress, Report, megabytes
+from gptviz.decoder.sources.progress import Meter, Progress, Report
+from gptviz.words import Said
 
 _GLOBAL = {
     "token_embd.weight": "model.embed_tokens.weight",
@@ -47,10 +48,10 @@ def convert(source: Path, folder: Path, report: Report, name: str) -> None:
     fields = {key: field.contents() for key, field in reader.fields.items()}
     kinds = tuple(fields.get(key) for key in ("general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.pre"))
     if kinds != ("llama", "gpt2", "smollm"):
-        raise ValueError(f"{source.name} holds {kinds}, not a Llama with the SmolLM tokenizer")
+        raise ValueError(Said("loading.no_llama", file=source.name, kinds=[str(kind) for kind in kinds]))
     tensors = _tensors(reader, fields, report, name)
     size = sum(tensor.nbytes for tensor in tensors.values())
-    report(Progress("save", 0, size, f"Writing {name} to the disk: {megabytes(size)}."))
+    report(Progress("save", 0, size, Said("loading.writing", name=name, size=size)))
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     _write(folder / "config.json", _config(fields, tied="lm_head.weight" not in tensors))
     _write(folder / "generation_config.json", {f"{key}_token_id": _mark(fields, key) for key in ("bos", "eos")})
@@ -64,7 +65,7 @@ def key_of(name: str) -> str:
         return _GLOBAL[name]
     block, layer, part, kind = name.split(".")
     if block != "blk" or part not in _PER_LAYER:
-        raise ValueError(f"unknown tensor {name}")
+        raise ValueError(Said("loading.unknown_tensor", name=name))
     return f"model.layers.{int(layer)}.{_PER_LAYER[part]}.{kind}"
 
 
@@ -82,7 +83,7 @@ def _tensors(
     reader: gguf.GGUFReader, fields: dict[str, Any], report: Report, name: str
 ) -> dict[str, NDArray[np.float32]]:
     heads = {"attn_q": fields["llama.attention.head_count"], "attn_k": fields["llama.attention.head_count_kv"]}
-    meter = Meter(report, "convert", sum(int(t.n_bytes) for t in reader.tensors), f"Converting {name}")
+    meter = Meter(report, "convert", sum(int(t.n_bytes) for t in reader.tensors), Said("loading.converting", name=name))
     result = {}
     for tensor in reader.tensors:
         weight = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32, copy=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
@@ -16,7 +17,8 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 from gptviz.decoder.sources import checkpoint, converted
 from gptviz.decoder.sources.catalogue import Model
-from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain, megabytes
+from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain
+from gptviz.words import Said
 
 PROBE_LIMIT = 2.0  # seconds; the library itself takes 23 to admit that nobody answers
 _FAILURES = (OSError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, RuntimeError)
@@ -50,24 +52,25 @@ class Hub:
         """
         repo = model.hub[0]
         if constants.is_offline_mode():
-            raise Unavailable(f"{model.name} cannot be fetched: HF_HUB_OFFLINE forbids asking the Hub.")
-        report(Progress("look", 0, 0, f"Asking the Hub for {model.name}."))
+            raise Unavailable("loading.hub_forbidden", model=model.name)
+        report(Progress("look", 0, 0, Said("loading.asking_hub", name=model.name)))
         if not self.answers():
-            raise Unavailable(f"{model.name} cannot be fetched: the Hub does not answer within {PROBE_LIMIT:.0f} s.")
+            raise Unavailable("loading.hub_silent", model=model.name, limit=PROBE_LIMIT)
         try:
             listed = HfApi(endpoint=self.endpoint).model_info(repo, files_metadata=True, timeout=10).siblings or []
             files = _needed({file.rfilename: file for file in listed}, model)
             cache = _writable_cache(files, model)
-            meter = Meter(report, "download", sum(file.size or 0 for file in files), f"Downloading {model.name}")
+            size = sum(file.size or 0 for file in files)
+            meter = Meter(report, "download", size, Said("loading.downloading", name=model.name))
             paths = [self._one(repo, file, cache, meter, report) for file in files]
         except GatedRepoError as error:
-            raise Unavailable(f"{model.name} is behind terms on the Hub that this user has not accepted.") from error
+            raise Unavailable("loading.hub_terms", model=model.name) from error
         except RepositoryNotFoundError as error:
-            raise Unavailable(f"The Hub has no model {repo}, or does not show it to this user.") from error
+            raise Unavailable("loading.hub_lacks", repo=repo) from error
         except HFValidationError as error:
-            raise Unavailable(f"{repo} is not an id the Hub accepts.") from error
+            raise Unavailable("loading.no_hub_id", repo=repo) from error
         except _FAILURES as error:
-            raise Unavailable(f"{model.name} could not be fetched from the Hub: {explain(error)}.") from error
+            raise Unavailable("loading.hub_failed", model=model.name, why=explain(error)) from error
         folder = paths[0].parent
         checkpoint.check(folder)
         return folder
@@ -97,7 +100,7 @@ class Hub:
                 meter.at(before + (file.size or 0))
                 return path
         _discard(path)
-        raise Unavailable(f"{file.rfilename} of {repo} arrived damaged twice and was discarded.")
+        raise Unavailable("loading.arrived_damaged", file=file.rfilename, repo=repo)
 
 
 def _answers(endpoint: str) -> bool:
@@ -132,28 +135,28 @@ def _in_cache(cache: Path, repo: str, name: str) -> Path | None:
     except HFValidationError:  # an id the Hub would refuse is in no cache either
         return None
     except OSError as error:
-        raise Unavailable(f'The Hub cache "{cache}" cannot be read: {explain(error)}.') from error
+        raise Unavailable("loading.hub_cache_not_read", folder=cache, why=explain(error)) from error
     return Path(found) if isinstance(found, str) else None
 
 
 def _writable_cache(files: list[RepoSibling], model: Model) -> Path:
     """The first cache that may be written and has room for what it lacks; Unavailable where there is none."""
-    reasons = []
+    reasons: list[Said] = []
     for cache in _caches():
         lacking = (file for file in files if _in_cache(cache, model.hub[0], file.rfilename) is None)
         need = sum(file.size or 0 for file in lacking)
         try:
             cache.mkdir(parents=True, exist_ok=True)
             if not os.access(cache, os.W_OK | os.X_OK):
-                raise PermissionError(13, "Permission denied", str(cache))
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(cache))
             free = shutil.disk_usage(cache).free
         except OSError as error:
             reasons.append(explain(error))
             continue
         if free >= need:
             return cache
-        reasons.append(f"{cache} has {megabytes(free)} free where {megabytes(need)} are needed")
-    raise Unavailable(f"{model.name} has nowhere to go: {'; '.join(reasons)}.")
+        reasons.append(Said("loading.too_little_free", folder=str(cache), free=free, need=need))
+    raise Unavailable("loading.nowhere", model=model.name, why=reasons)
 
 
 def _has_all(folder: Path) -> bool:
@@ -169,9 +172,9 @@ def _needed(listed: dict[str, RepoSibling], model: Model) -> list[RepoSibling]:
     elif checkpoint.INDEX in listed:
         weights = [checkpoint.INDEX, *sorted(name for name in listed if checkpoint.SHARD.fullmatch(name))]
     else:
-        raise Unavailable(f"{model.name} has no safetensors on the Hub, and weights of other kinds are not loaded.")
+        raise Unavailable("loading.hub_no_safetensors", model=model.name)
     if "config.json" not in listed:
-        raise Unavailable(f"{model.name} has no config.json on the Hub, so it is not a model of the library.")
+        raise Unavailable("loading.hub_no_config", model=model.name)
     texts = [name for name in checkpoint.TEXT_FILES if name in listed]
     return [listed[name] for name in texts + weights]
 
@@ -181,7 +184,7 @@ def _as_listed(path: Path, file: RepoSibling, report: Report) -> bool:
     if file.size is not None and size != file.size:
         return False
     if file.lfs is not None:
-        meter = Meter(report, "check", size, f"Checking {file.rfilename}")
+        meter = Meter(report, "check", size, Said("loading.checking", name=file.rfilename))
         return checkpoint.sha256(path, meter.add) == file.lfs.sha256
     return file.blob_id is None or checkpoint.git_sha1(path) == file.blob_id
 

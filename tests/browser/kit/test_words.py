@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -48,16 +49,22 @@ def call(page: Page, said: Words, body: str, given: Any = None) -> Any:
       words.setWords(bundle, language, {{ strict: true }});
       {body}
     }}"""
-    return page.evaluate(script, [said.bundle(), said.language, given])
+    return page.evaluate(script, [said.entries, said.language, given])
 
 
 def test_every_text_reads_and_says_the_same(kit: Page, said: Words) -> None:
-    values = {"p": 0.000031, "n": 2, "m": 11, "token": "Mary", "typed": TYPED, "allowed": ["a", 1200.5, TYPED]}
+    values = {"p": 0.000031, "n": 2, "m": 11, "token": "Mary", "typed": TYPED}
     templates = [form for text in said.entries.values() for form in forms(text).values()]
-    values |= {name: 1234.5 for t in templates for name in values_of(parse(t)) if name not in values}
-    keys = list(said.entries)
-    there = call(kit, said, "return given[0].map((key) => words.text(key, given[1]))", [keys, values])
-    assert there == [said.text(key, **values) for key in keys]
+
+    def given(text: Text) -> dict[str, Any]:
+        """A list where a form says one, else the value of that name, else a number."""
+        whole = "".join(forms(text).values())
+        lists = {name: ["a", 1200.5, TYPED] for name in re.findall(r"\{(\w+):list\}", whole)}
+        return dict.fromkeys(values_of(parse(whole)), 1234.5) | values | lists
+
+    pairs = [(key, given(text)) for key, text in said.entries.items()]
+    there = call(kit, said, "return given.map(([key, values]) => words.text(key, values))", pairs)
+    assert there == [said.text(key, **values) for key, values in pairs]
     read = "const { parse } = await import('/kit/marks.js'); return given.map((t) => parse(t));"
     assert call(kit, said, read, templates) == [parse(t) for t in templates]
 
