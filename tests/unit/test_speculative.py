@@ -31,7 +31,7 @@ def greedy(decoder: Decoder, ids: list[int], n: int) -> list[int]:
 
 
 def run(decoder: Decoder, ids: list[int], n: int, drafter: object, most: int = 4) -> Speculation:
-    state = Speculation(decoder, ids, n, drafter, most)  # type: ignore[arg-type]
+    state = Speculation(decoder, ids, n, drafter, most)
     for _ in state:
         pass
     return state
@@ -125,7 +125,7 @@ def test_vocabularies_that_differ_do_not_agree(nano: Decoder, tiny_llama: Decode
         SimpleNamespace(shape=SimpleNamespace(vocabulary=V), tokenizer=turned),
         SimpleNamespace(shape=SimpleNamespace(vocabulary=V - 1), tokenizer=nano.tokenizer),
     ):
-        assert not agree(nano, other)  # type: ignore[arg-type]
+        assert not agree(nano, other)
 
 
 @pytest.mark.parametrize(
