@@ -130,7 +130,7 @@ export class Grid {
       if (found) this.on.pick(found);
     });
     node.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.key(e));
-    node.addEventListener("blur", () => this.on.say(null));
+    node.addEventListener("blur", () => this.on.tell(null));
   }
 
   /** @param {KeyboardEvent} e */
@@ -142,7 +142,7 @@ export class Grid {
     const [layer, head] = this.aim;
     this.aim = [clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)];
     this.on.pick(this.aim);
-    this.on.say(this.aim);
+    this.on.tell(this.aim);
   }
 }
 
