@@ -7,7 +7,7 @@ import { bands } from "./layout.js";
 /** @typedef {[number, number]} Head layer and head */
 
 export class Grid {
-  /** @param {Record<"hover" | "say", (head: Head | null) => void> & { pick: (head: Head) => void }} on */
+  /** @param {Record<"hover" | "tell", (head: Head | null) => void> & { pick: (head: Head) => void }} on */
   constructor(on) {
     this.on = on;
     this.node = el("canvas", { tabindex: "0", role: "application", class: "gv-grid" });
