@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from bench import ctranslate, decode, load, page, painted, panel, report, roundtrip, slider, start, tokens
+from bench import ctranslate, decode, load, page, painted, panel, patching, report, roundtrip, slider, start, tokens
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "decode": decode.run,
@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "page": page.run,
     "painted": painted.run,
     "panel": panel.run,
+    "patching": patching.run,
     "roundtrip": roundtrip.run,
     "slider": slider.run,
     "start": start.run,

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from bench import decode, gpu, measure, painted, report, tokens
+from bench import decode, gpu, measure, painted, patching, report, tokens
 
 
 @pytest.fixture
@@ -101,3 +101,10 @@ def test_every_text_of_the_race_to_paint_has_its_length(nano):
     for T in painted.LENGTHS:
         texts = [painted.text_of(nano, T, k) for k in range(6)]
         assert len(set(texts)) == len(texts)
+
+
+def test_the_map_of_copied_places_is_timed_whole(tiny_shapes):
+    found = patching.run(quick=True)
+    json.dumps(found, allow_nan=False)
+    for row in found["patching"]:
+        assert 0 < row["seconds"]["stream"]["first"] <= row["seconds"]["stream"]["whole"]
