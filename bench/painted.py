@@ -43,7 +43,7 @@ def run(*, quick: bool = False) -> dict[str, Any]:
     decoder = Decoder.from_model(model, Tokenizer.gpt2(), name="gpt2-shape")
     service = Service()
     service.add(decoder)
-    rounds, rows = 2 if quick else 5, []
+    rounds, rows = 2 if quick else 3, []
     with served(service) as url, chromium() as browser:
         for T in LENGTHS[:1] if quick else LENGTHS:
             texts = [text_of(decoder, T, k) for k in range(rounds + 1)]

@@ -127,6 +127,16 @@ def _page(part: dict[str, Any]) -> Lines:
     )
 
 
+def _load(part: dict[str, Any]) -> Lines:
+    rows = [
+        [model, found["clients"], kind, f"{each['p50_s']:.2f} s", f"{each['p95_s']:.2f} s", each["errors"]]
+        for model, found in part["models"].items()
+        for kind, each in found.items()
+        if isinstance(each, dict)
+    ]
+    yield from _table(["model", "clients at once", "asked", "median", "95th of 100", "errors"], rows)
+
+
 def _moves(part: dict[str, Any]) -> Lines:
     rows = [[f"{part['vocabulary']:,}", part["moves"], f"{part['median_ms']} ms", f"{part['p90_ms']} ms"]]
     yield from _table(["vocabulary", "moves", "median", "90th of 100"], rows)
@@ -162,6 +172,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], Lines]] = {
     "painted": _painted,
     "decode": _decode,
     "ctranslate": _ctranslate,
+    "load": _load,
     "prefill": _prefill,
     "page": _page,
     "slider": _moves,
