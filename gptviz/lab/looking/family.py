@@ -95,11 +95,11 @@ def check(spec: Spec) -> None:
     for field, most in LIMITS.items():
         value, least = getattr(spec, field), 0 if field == "ffn_width" else 1
         if not isinstance(value, int) or not least <= value <= most:
-            raise UserError(f"{field} is {value}; it must be a whole number from {least} to {most:,}.")
+            raise UserError("whole_between", name=field, value=value, low=least, high=most)
     if spec.d % spec.h:
-        raise UserError(f"d is {spec.d}, which {spec.h} heads do not divide; choose a multiple of h.")
+        raise UserError("heads_do_not_divide", value=spec.d, heads=spec.h)
     if spec.h % spec.kv_heads:
-        raise UserError(f"h is {spec.h}, which {spec.kv_heads} key/value heads do not divide; choose a divisor of h.")
+        raise UserError("kv_heads_do_not_divide", value=spec.kv_heads, heads=spec.h)
 
 
 def build(
@@ -120,7 +120,7 @@ def build(
     are kept. UserError for a shape that cannot be built.
     """
     if ffn not in STYLES:
-        raise UserError(f'ffn is "{ffn}"; it must be one of {", ".join(STYLES)}.')
+        raise UserError("one_of", name="ffn", value=ffn, allowed=list(STYLES))
     style = PUBLIC.get(like, STYLES[ffn])
     style = style if style.ffn == ffn else STYLES[ffn]
     spec = replace(style, d=d, L=L, h=h, V=V, C=C, tied=tied, kv_heads=kv_heads or h, ffn_width=ffn_width)

@@ -319,14 +319,13 @@ def write(model: LongGPT, count: int, generator: torch.Generator) -> Tensor:
 
 def _one_of(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
     if not isinstance(value, str) or value not in allowed:
-        raise UserError(f'{name} is "{str(value)[:60]}"; it must be one of {", ".join(allowed)}.')
+        raise UserError("one_of", name=name, value=value, allowed=list(allowed))
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-        raise UserError(f"{name} is {str(value)[:60]!r}; it must be a whole number from {least} to {most:,}.")
-    if not least <= value <= most:
-        raise UserError(f"{name} is {value:,}; it must be from {least} to {most:,}.")
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+    if not whole or not least <= value <= most:
+        raise UserError("whole_between", name=name, value=value, low=least, high=most)
     return int(value)
 
 
@@ -360,7 +359,7 @@ def recorded(recording: Mapping[str, Any], variant: str, data: str) -> dict[str,
     for run in recording["runs"]:
         if (run["variant"], run["data"]) == (variant, data):
             return {**run, "causal": recording["causal"][data]}
-    raise UserError(f'variant is "{variant[:60]}" and data "{data[:60]}"; no such run is recorded.')
+    raise UserError("not_recorded", variant=variant, data=data, known=[f"{a} {b}" for a, b in RECORDED])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
