@@ -1,5 +1,4 @@
-// Rules for the scripts in rooms of their own (gptviz/widgets/kit, gptviz/widgets/<page>) and for their tools. The flat
-// scripts of gptviz/widgets go away page by page and are not looked at.
+// Rules for the scripts of the pages (gptviz/widgets/kit, gptviz/widgets/<page>) and for their tools.
 
 import js from "@eslint/js";
 import globals from "globals";

@@ -17,6 +17,7 @@ from gptviz.lab.masking.leak import rule_of
 from gptviz.lab.writing.sampling import entropy
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Question
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -90,7 +91,7 @@ def questions(service: Service) -> list[Question]:
         """The next token, and what becomes of it with heads off or edges (layer, head, query, key) blocked."""
         decoder, ids = service.encode(text, model)
         if not 1 <= count <= decoder.shape.vocabulary:
-            raise UserError(f"count is {count}; it must be from 1 to {decoder.shape.vocabulary:,}.")
+            raise UserError("whole_between", name="count", value=count, low=1, high=decoder.shape.vocabulary)
         found = ablated(service, decoder, ids, ablation.edits_of(decoder, len(ids), heads, edges, mode))
         target = int(found.before.argmax())
         return {
@@ -130,7 +131,7 @@ def own(service: Service) -> list[Question]:
         """Rows first … last of one head, [R, T] float32, and which keys each may read."""
         decoder, ids = service.encode(text, model)
         if not (0 <= first <= last < len(ids) and last - first < MOST_ROWS):
-            raise UserError(f"first to last is {first} to {last}; at most {MOST_ROWS} rows of {len(ids)} are shown.")
+            raise UserError("rows", first=first, last=last, most=MOST_ROWS, n=len(ids))
         matrix, seen = one_head(service, decoder, ids, layer, head, stage)
         return {"rows": matrix[first : last + 1], "seen": seen[first : last + 1]}
 
@@ -192,7 +193,7 @@ def changed(decoder: Decoder, found: ablation.Ablation) -> dict[str, Any]:
     ids = [*first[:3], *(i for i in then[:3] if i not in first[:3])][:BARS]
     ids += [i for i in first if i not in ids][: BARS - len(ids)]
     return {
-        "shown": [token.shown for token in decoder.tokenizer.tokens(ids)],
+        "shown": shown(decoder, ids),
         "before": found.before[ids].tolist(),
         "after": found.after[ids].tolist(),
         "best_after": decoder.tokenizer.token(then[0]).shown,
@@ -207,7 +208,7 @@ def grid(decoder: Decoder, ids: list[int], panel: heads.Panel) -> dict[str, Any]
     rows, columns = torch.tril_indices(side, side)
     stats = panel.stats
     return {
-        "tokens": [token.shown for token in decoder.tokenizer.tokens(ids)],
+        "tokens": shown(decoder, ids),
         "layers": decoder.shape.layers,
         "heads": decoder.shape.heads,
         "side": side,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from gptviz import figures
@@ -10,23 +9,18 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.lab.looking import family
 from gptviz.lab.writing import cache_memory, cache_rows, cost, edge
-from gptviz.lab.writing.cache_work import LANES, Bill, Race, RaceStep
+from gptviz.lab.writing.cache_work import LANES, Race
 from gptviz.lab.writing.work import Meter, positions
 from gptviz.lessons.fields import Field
+from gptviz.lessons.kv_race import MOST, NEW, new_tokens_of, prompt_of, race_questions, sizes
 from gptviz.lessons.questions import Question, integer
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
-from gptviz.service.models import device_name
 
 KEY = "kv_cache"
-NEW = 20  # tokens a race writes unless asked otherwise
-MOST = 200  # on the page; the endpoint takes more
-AT_ONCE = 2  # races; each gives way to other requests after every lane
-WRITTEN_AHEAD = 24  # tokens written for the first picture, without a race
 ROWS_TOKENS = 256  # of the text, for the rows computed three times
 EDGE_LEFT, EDGE_ASKED = 3, 8  # places left before the edge, and tokens asked for
 EDGE_CONTEXT = 1024  # a longer context is not filled: it would take minutes
-EVERY = 0.25  # seconds between two answers of the endpoint
-FRAME = 0.1  # seconds between two values for the page
 NO_LENGTHS: list[int] = []  # the default of `lengths`: powers of two up to 131,072; never changed
 BITS = ("16", "32", "8", "4")
 SHOW = ("race", "bill", "rows", "heads", "size", "end", "cost")
@@ -59,38 +53,7 @@ FIELDS = {
 
 def questions(service: Service) -> list[Question]:
     """What the page asks, and /kv_cache, /cache_memory and /cost."""
-    private = (_race_questions(service), _other_questions(service))
-    return [*(q for some in private for q in some), *_public(service)]
-
-
-def _race_questions(service: Service) -> list[Question]:
-    def kv_count(text: str, first: int = 0, new: int = NEW, model: str = "") -> dict[str, Any]:
-        """The race's work, counted without running it, and the tokens it starts from."""
-        decoder, ids = _prompt(service, text, first, model)
-        return counted(decoder, ids, _new(new))
-
-    def kv_words(text: str, first: int = 0, new: int = NEW, model: str = "") -> dict[str, Any]:
-        """The first tokens that greedy writing gives, for the picture before any race."""
-        decoder, ids = _prompt(service, text, first, model)
-        most = min(_new(new), WRITTEN_AHEAD)
-        return {"shown": _shown(decoder, service.once(decoder, _greedy, ids, most))}
-
-    def kv_race(text: str, first: int = 0, new: int = NEW, model: str = "") -> Iterator[dict[str, Any]]:
-        """Both lanes, step by step: only what is new each time, then how they compare."""
-        decoder, ids = _prompt(service, text, first, model)
-        race = Race(decoder, ids, _new(new))
-        yield {"steps": []}
-        sent = 0
-        for _ in service.stream(iter(race), every=FRAME):
-            yield {"steps": [row(decoder, step) for step in race.steps[sent:]]}
-            sent = len(race.steps)
-        yield {"steps": [], "done": ending(race)}
-
-    return [
-        Question("kv_count", kv_count, public=False),
-        Question("kv_words", kv_words, public=False),
-        Question("kv_race", kv_race, public=False, limit=AT_ONCE),
-    ]
+    return [*race_questions(service), *_other_questions(service), *_public(service)]
 
 
 def _other_questions(service: Service) -> list[Question]:
@@ -104,9 +67,7 @@ def _other_questions(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         chosen = small_enough(service, decoder)
         if chosen is None:
-            raise UserError(
-                f"{decoder.name} reads {decoder.shape.context:,} tokens; no model with a short context is loaded here."
-            )
+            raise UserError("no_short_context", model=decoder.name, n=decoder.shape.context)
         if chosen is not decoder:
             _, ids = service.encode(text, chosen.name)
         found = service.once(chosen, to_the_edge, ids)
@@ -125,8 +86,8 @@ def _other_questions(service: Service) -> list[Question]:
         model: str = "",
     ) -> dict[str, Any]:
         """A figure of cost against length, and its crossing. Its texts are keys of the page's words."""
-        decoder, ids = _prompt(service, text, first, model)
-        return figure(decoder, ids, _new(new), what, axes)
+        decoder, ids = prompt_of(service, text, first, model)
+        return figure(decoder, ids, new_tokens_of(new), what, axes)
 
     return [
         Question("kv_rows", kv_rows, public=False),
@@ -137,14 +98,6 @@ def _other_questions(service: Service) -> list[Question]:
 
 
 def _public(service: Service) -> list[Question]:
-    def kv_cache(text: str, new_tokens: int = NEW, model: str = "") -> Iterator[Bill]:
-        """Write the same text without and with the cache; streams the work counted and measured so far."""
-        decoder, ids = service.encode(text, model)
-        race = Race(decoder, ids, integer("new_tokens", new_tokens))
-        yield race.bill()
-        for state in service.stream(iter(race), every=EVERY):
-            yield state.bill()
-
     def memory(
         name: str = "Llama-3-8B",
         context: int = 8192,
@@ -161,103 +114,9 @@ def _public(service: Service) -> list[Question]:
         return cost.cost(service.decoder(model), lengths or cost.LENGTHS).as_json()
 
     return [
-        Question("kv_cache", kv_cache, limit=AT_ONCE),
         Question("cache_memory", memory),
         Question("cost", cost_of),
     ]
-
-
-# The race
-
-
-def _prompt(service: Service, text: str, first: int, model: str) -> tuple[Decoder, list[int]]:
-    """The decoder and the tokens a race starts from. UserError for more than the text has."""
-    decoder, ids = service.encode(text, model)
-    if not 0 <= first <= len(ids):
-        raise UserError(f"first is {first}; it must be from 1 to {len(ids)} tokens, or 0 for all.")
-    return decoder, ids[: first or len(ids)]
-
-
-def _new(new: int) -> int:
-    if not 1 <= new <= MOST:
-        raise UserError(f"new is {new}; it must be from 1 to {MOST} tokens.")
-    return new
-
-
-def _greedy(decoder: Decoder, ids: list[int], new: int) -> list[int]:
-    steps = decoder.stream(ids, lambda logits: int(logits.argmax()), max_new_tokens=new, keep_logits=False)
-    return [step.id for step in steps]
-
-
-def _shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]
-
-
-def counted(decoder: Decoder, ids: list[int], new: int) -> dict[str, Any]:
-    """Both lanes' work step by step, from the shapes alone."""
-    race = Race(decoder, ids, new)  # refuses a prompt that fills the context
-    meter, shape, prompt, room = race.meter, decoder.shape, len(ids), race.room
-    works = {
-        "uncached": [meter.step(0, prompt + i) for i in range(room)],
-        "cached": [meter.step(prompt + i - 1, 1) if i else meter.step(0, prompt) for i in range(room)],
-    }
-    return {
-        "tokens": _shown(decoder, ids),
-        "asked": new,
-        "new": room,
-        "context": shape.context,
-        "positions": {lane: positions(prompt, room, cached=lane == "cached") for lane in LANES},
-        "flops": {lane: [work.flops for work in works[lane]] for lane in LANES},
-        "bytes": {lane: [work.bytes for work in works[lane]] for lane in LANES},
-        "looked_up": [meter.cache_bytes(prompt + i - 1) if i else 0 for i in range(room)],
-        "model": sizes(decoder, meter),
-    }
-
-
-def sizes(decoder: Decoder, meter: Meter) -> dict[str, Any]:
-    """What the picture says about the model."""
-    shape = decoder.shape
-    return {
-        "name": decoder.name,
-        "layers": shape.layers,
-        "heads": shape.heads,
-        "kv_heads": shape.kv_heads,
-        "head_width": shape.head_width,
-        "element": meter.element,
-        "per_token": meter.token_bytes,
-        "plain": meter.formula is not None,
-        "weights": meter.weight_bytes,
-        "read_flops": meter.per_position,
-        "look_up_flops": meter.pairs(1, 1) - meter.pairs(0, 1),
-        "dtype": str(decoder.dtype).removeprefix("torch."),
-        "device": device_name(decoder.device),
-    }
-
-
-def row(decoder: Decoder, step: RaceStep) -> dict[str, Any]:
-    """One step for the page."""
-    return {
-        "shown": decoder.tokenizer.token(step.id).shown,
-        "agrees": step.agrees,
-        "delta": step.delta,
-        "seconds": {lane: round(getattr(step, lane).seconds, 6) for lane in LANES},
-    }
-
-
-def ending(race: Race) -> dict[str, Any]:
-    """How the lanes compare after the race: choices that differed, logits, the cache by its tensors and by formula."""
-    last, differ = race.steps[-1], race.differ
-    return {
-        "differing": len(differ.steps) if differ else 0,
-        "explained": differ is None or differ.explained,
-        "gap": differ.gap if differ else 0.0,
-        "rounding": differ.rounding if differ else 0.0,
-        "delta": race.max_delta,
-        "measured": last.cache_bytes,
-        "formula": last.formula_bytes,
-        "seconds": dict(race.seconds),
-        "stop": race.stop,
-    }
 
 
 # Why, how much, where it ends, and what it costs
@@ -267,12 +126,12 @@ def rows_three_times(service: Service, decoder: Decoder, ids: list[int], keep: i
     """The rows of the first `keep` tokens (0: half), three times. UserError for a text of one token."""
     ids = ids[:ROWS_TOKENS]
     if len(ids) < 2:
-        raise UserError("The text has one token; this picture needs a beginning and something after it.")
+        raise UserError("too_short_for_prefix", n=len(ids))
     keep = keep or (len(ids) + 1) // 2
     found = service.once(decoder, cache_rows.moved, ids, keep)
     return {
-        "tokens": _shown(decoder, ids),
-        "other": _shown(decoder, found.other),  # the tokens that stand in the changed ending
+        "tokens": shown(decoder, ids),
+        "other": shown(decoder, found.other),  # the tokens that stand in the changed ending
         "keep": keep,
         "edited": found.edited,
         "cut": found.cut,
@@ -321,11 +180,11 @@ def to_the_edge(decoder: Decoder, ids: list[int]) -> dict[str, Any]:
         "model": decoder.name,
         "context": decoder.shape.context,
         "prompt": len(run.prompt),
-        "begins": _shown(decoder, run.prompt[:12]),
-        "ends": _shown(decoder, run.prompt[-12:]),
+        "begins": shown(decoder, run.prompt[:12]),
+        "ends": shown(decoder, run.prompt[-12:]),
         "asked": run.asked,
         "fits": run.fits,
-        "written": _shown(decoder, run.written),
+        "written": shown(decoder, run.written),
         "positions": run.positions,
         "dropped": run.dropped,
         "moved": shifted.moved,

@@ -17,6 +17,7 @@ from gptviz.lab.masking.leak import TrueNext
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Direction, Question
 from gptviz.lessons.ruled import ruled
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -191,8 +192,3 @@ def word_in(decoder: Decoder, ids: list[int]) -> int:
     tokens = shown(decoder, ids)
     later = range(len(ids) // 2, len(ids))
     return next((t for t in later if any(c.isalpha() for c in tokens[t])), len(ids) - 1)
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]

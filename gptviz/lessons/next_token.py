@@ -13,6 +13,7 @@ from gptviz.lab.writing import sampling, strategies
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
+from gptviz.lessons.shown import shown
 from gptviz.lessons.writing_questions import MOST_WRITTEN, public
 from gptviz.service import Service
 
@@ -53,7 +54,7 @@ def questions(service: Service) -> list[Question]:
     def names(ids: list[int], model: str = "") -> dict[str, Any]:
         """The tokens of these ids (at most 2,000)."""
         if len(ids) > 2_000:
-            raise UserError(f"ids has {len(ids):,} entries; at most 2,000 are named at once.")
+            raise UserError("too_many_ids", n=len(ids), most=2_000)
         decoder = service.decoder(model)
         return {"shown": shown(decoder, ids)}
 
@@ -72,7 +73,7 @@ def questions(service: Service) -> list[Question]:
         """Greedy, untouched draws, draws with these settings, and beam search, one token each at a time."""
         decoder, ids = service.encode(text, model)
         if not 1 <= new <= MOST_WRITTEN:
-            raise UserError(f"new is {new}; it must be from 1 to {MOST_WRITTEN}.")
+            raise UserError("whole_between", name="new", value=new, low=1, high=MOST_WRITTEN)
         yours = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         ways, seed = [None, Settings(), yours], sampling.check_seed(seed)
         states = strategies.contest(decoder, ids, ways, beams=4, seed=seed, max_new_tokens=new, ignore_end=ignore_end)
@@ -129,8 +130,3 @@ def before_end(decoder: Decoder, ids: list[int]) -> list[int]:
     """The tokens before the first that ends a text."""
     ends = [place for place, id in enumerate(ids) if id in decoder.tokenizer.stops]
     return ids[: ends[0]] if ends else ids
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]

@@ -14,6 +14,7 @@ from gptviz.lab.masking import prefix as lab
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Direction, Method, Question
 from gptviz.lessons.ruled import ruled
+from gptviz.lessons.shown import shown
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -139,7 +140,7 @@ def _public(service: Service) -> list[Question]:
 def length_kept(ids: list[int], keep: int) -> int:
     """How many tokens are kept: as asked, and for 0 about a third. UserError where there are not two tokens."""
     if len(ids) < 2:
-        raise UserError("The text has 1 token; a prefix and something after it need at least 2.")
+        raise UserError("too_short_for_prefix", n=len(ids))
     return keep or max(1, min(USUAL, len(ids) - 1, round(0.3 * len(ids))))
 
 
@@ -149,8 +150,8 @@ def checked(
     """One check; `ending` is text, and empty means other words of our choice."""
     lab.check_method(method)
     if len(ending) > MAX_ENDING:
-        raise UserError(f"The new ending has {len(ending):,} characters; at most {MAX_ENDING:,} are read.")
-    other = decoder.tokenizer.encode(ending, begin=False, name="The new ending") if method == "edit" else []
+        raise UserError("too_many_characters", name="ending", n=len(ending), most=MAX_ENDING)
+    other = decoder.tokenizer.encode(ending, begin=False, name="ending") if method == "edit" else []
     return service.once(decoder, lab.check, ids, keep, rule, method, other)
 
 
@@ -168,8 +169,3 @@ def side(decoder: Decoder, found: lab.Check) -> dict[str, Any]:
         "loss": found.loss,
         "open": leak.opened(found.rule, decoder.shape.layers),
     }
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]

@@ -12,6 +12,7 @@ from gptviz.lab.looking import logit_lens
 from gptviz.lab.teaching import copying, one_step, own_words, teacher_forcing
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
+from gptviz.lessons.shown import shown
 from gptviz.lessons.steps import LESSONS
 from gptviz.service import Service
 from gptviz.service.wire import as_json
@@ -177,11 +178,6 @@ def tail_of(ids: list[int]) -> int:
 def true_texts() -> list[str]:
     """Plain sentences that people wrote for this page; pieces of them stand where the model's own words would."""
     return (LESSONS / "en" / "true_text.txt").read_text(encoding="utf-8").splitlines()
-
-
-def shown(decoder: Decoder, ids: list[int]) -> list[str]:
-    """The tokens in a form that a reader can see."""
-    return [token.shown for token in decoder.tokenizer.tokens(ids)]
 
 
 def rounded(nats: list[float]) -> list[float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gptviz.lab.teaching import grammar, twins
+from gptviz.lab.teaching import grammar, judged, twins
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
@@ -123,7 +123,7 @@ def sentences(wrote: dict[str, Any] | None, data: str) -> dict[str, Any] | None:
     """What was written after a step: the share that is right, and a few sentences, each word with its verdict."""
     if wrote is None:
         return None
-    lines = [line.split() for line in wrote["text"].split("\n")][: twins.QUOTED]
+    lines = [line.split() for line in wrote["text"].split("\n")][: judged.QUOTED]
     right = [grammar.verdict(words) for words in lines] if data == "sentences" else None
     return {
         "step": wrote["step"],

@@ -15,7 +15,7 @@ from gptviz.lab.looking import heads, values
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 GRID, CELLS, STRIPS = ".gv-grid", ".gv-cells", ".gv-attention .gv-values"
-EVERY = "All 16 heads"
+EVERY = "All 16 readers"
 INK = """selector => { const c = document.querySelector(selector);
     return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].reduce((a, b) => (a * 31 + b) % 1e9) }"""
 
@@ -82,7 +82,7 @@ def test_it_opens_on_the_head_that_singles_out_one_earlier_word(page, nano, ids,
     row = nano.run(ids, capture=[start.layer]).attention[start.layer].weights[start.head, -1]
     read = int(row[1:-1].argmax()) + 1
     token = nano.tokenizer.token(ids[read]).shown
-    assert f"·to, looks back: {per_cent(float(row[read]))}" in sentence(page).replace(" ,", ",")
+    assert f"·to looks back: {per_cent(float(row[read]))}" in sentence(page).replace(" ,", ",")
     assert token in sentence(page)
     arc = page.locator(".gv-arc-words").text_content().replace("\u00a0", " ")
     assert arc.startswith("·to looks back at ·John")

@@ -235,3 +235,19 @@ def test_what_a_vocabulary_changes_is_named(open_page: Opener) -> None:
             "<s> is added in front.",
         ]
     )
+
+
+def test_a_wait_counts_its_seconds_beside_the_picture(open_page: Opener) -> None:
+    page = open_page("next_token")
+    said = page.locator(".gv-waiting")
+    expect(said).to_be_hidden()
+    page.evaluate("""() => {
+      const held = [], ask = window.fetch;
+      window.fetch = (...args) => new Promise((go) => held.push(() => go(ask(...args))));
+      window.letGo = () => ((window.fetch = ask), held.forEach((go) => go()));
+    }""")
+    page.locator(".gv-prompt").fill("a text of its own")
+    page.get_by_role("button", name="Run").click()
+    expect(said).to_have_text("computing, 2 s")
+    page.evaluate("window.letGo()")
+    expect(said).to_be_hidden()

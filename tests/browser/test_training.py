@@ -46,7 +46,7 @@ def test_one_step_of_learning_is_real(page: Page, nano: Decoder) -> None:
     assert figures(page, "before") == [written(x) for x in found.before]
     assert figures(page, "after") == [written(x) for x in found.after]
     means = [sum(x) / len(x) for x in (found.before, found.after)]
-    assert re.findall(r"\d+\.\d+", said(page.locator(".gv-say"))) == [written(x) for x in means]
+    assert re.findall(r"\d+\.\d+", said(page.locator(".gv-say"))) == [written(x) for x in reversed(means)]
     page.get_by_role("group", name="Learning rate").get_by_role("button", name="0.05", exact=True).click()
     far = one_step.learn(nano, ids, 0.05).after
     expect(page.locator(".gv-say")).to_contain_text(written(sum(far) / len(far)))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from gptviz.lab.teaching import twins
+from gptviz.lab.teaching import judged, twins
 from gptviz.lab.teaching.grammar import CHOICES, FLOOR, verdict
 from tests.training import Watched
 
@@ -51,7 +51,7 @@ def test_it_opens_on_the_recorded_end_and_says_so(open_page: Opener) -> None:
     assert page.get_by_role("button", name="Train both again, live").is_visible()
     values = page.locator(".gv-twsvg .gv-twvalue").all_text_contents()
     assert values == [f"{run['causal']['loss']:.2f}", f"{run['twin']['loss']:.4f}"]
-    lines = [line.split() for name in ("causal", "twin") for line in run[name]["text"].split("\n")[: twins.QUOTED]]
+    lines = [line.split() for name in ("causal", "twin") for line in run[name]["text"].split("\n")[: judged.QUOTED]]
     shown = written(page)
     assert [[word for word, _ in line] for line in shown] == lines
     assert [[right for _, right in line] for line in shown] == [verdict(words) for words in lines]
@@ -93,7 +93,7 @@ def test_each_mistake_has_its_own_answer(open_page: Opener) -> None:
 
 def test_a_live_run_streams_and_ends_with_its_own_figures(open_page: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, count in (("SAMPLES", 60), ("EVALUATED", 200), ("PREFIXED", 20), ("SKETCHED", 20)):
-        monkeypatch.setattr(twins, name, count)
+        monkeypatch.setattr(judged, name, count)
     monkeypatch.setattr(twins, "train", functools.partial(twins.train, recipe=twins.Recipe(steps=30)))
     *_, expected = twins.train(seed=4)
     page = open_page("twins")

@@ -274,7 +274,7 @@ def test_a_rule_that_cannot_be_gets_one_sentence(layers, direction, words):
 
 @pytest.mark.parametrize("position", [-2, 12])
 def test_a_position_outside_the_text_gets_one_sentence(position):
-    with pytest.raises(UserError, match=f"position is {str(position).replace("-", "−")}; the text has 12 tokens"):
+    with pytest.raises(UserError, match=f"position is {str(position).replace('-', '−')}; the text has 12 tokens"):
         leak.check_position(position, 12)
 
 

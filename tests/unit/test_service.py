@@ -10,7 +10,8 @@ from functools import partial
 import pytest
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab.teaching import copying, twins
+from gptviz.lab.teaching import copying, judged
+from gptviz.lab.teaching.twin import Twin
 from gptviz.lessons import twins as lesson
 from gptviz.service import Service
 from gptviz.service.cache import Cache as Shelf
@@ -207,16 +208,16 @@ def test_only_so_many_trainings_run_at_once_and_a_closed_one_makes_room(service)
 
 def test_the_twins_train_on_the_worker(service):
     names = set()
-    step = twins.Twin.step
+    step = Twin.step
 
     def watched(self, ids, rate):
         names.add(threading.current_thread().name)
         step(self, ids, rate)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(twins.Twin, "step", watched)
+        patch.setattr(Twin, "step", watched)
         for name, count in (("SAMPLES", 2), ("EVALUATED", 2), ("PREFIXED", 2)):
-            patch.setattr(twins, name, count)
+            patch.setattr(judged, name, count)
         *_, end = lesson.training(service, steps=3)
     assert (end.done, names) == (True, {"gptviz-model"})
 

@@ -11,9 +11,11 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from gptviz.decoder.errors import UserError
-from gptviz.lab.teaching import twins
+from gptviz.lab.teaching import judged, twins
 from gptviz.lab.teaching.grammar import DATA, FLOOR, LENGTH, WORDS, verdict
-from gptviz.lab.teaching.twins import RECIPE, next_token_losses, pair, train
+from gptviz.lab.teaching.judged import next_token_losses
+from gptviz.lab.teaching.twin import MAX_SEED, RECIPE, Twin
+from gptviz.lab.teaching.twins import pair, train
 from gptviz.service.wire import as_json
 
 RECORDING = Path(__file__).parents[2] / "assets" / "twins.json"
@@ -23,7 +25,7 @@ RECORDING = Path(__file__).parents[2] / "assets" / "twins.json"
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few sequences behind the final figures, for tests that are not about them."""
     for name, count in (("SAMPLES", 20), ("EVALUATED", 50), ("PREFIXED", 10)):
-        monkeypatch.setattr(twins, name, count)
+        monkeypatch.setattr(judged, name, count)
 
 
 def values(**asked: Any) -> list[dict[str, Any]]:
@@ -91,9 +93,9 @@ def test_each_mistake_teaches_something_else() -> None:
 @pytest.mark.usefixtures("quick")
 def test_the_shares_are_those_of_the_models_own_favourites() -> None:
     causal, other = pair(RECIPE, "unshifted", torch.Generator().manual_seed(4))
-    end = twins.judge(other, DATA["sentences"], 4)
-    fresh = torch.Generator().manual_seed(4 + twins.MAX_SEED + 1)
-    ids = DATA["sentences"].draw(twins.EVALUATED, fresh)
+    end = judged.judge(other, DATA["sentences"], 4)
+    fresh = torch.Generator().manual_seed(4 + MAX_SEED + 1)
+    ids = DATA["sentences"].draw(judged.EVALUATED, fresh)
     with torch.no_grad():
         rows = [[int(x) for x in causal.model(row[None])[0].argmax(-1)] for row in ids]
     hits = [(told[t] == row[t], told[t] == row[t + 1]) for told, row in zip(rows, ids.tolist(), strict=True)
@@ -121,7 +123,7 @@ def test_what_a_run_hands_out() -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_pausing_to_write_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(twins, "SKETCHED", 10)
+    monkeypatch.setattr(judged, "SKETCHED", 10)
     plain = list(train(steps=4, seed=2))
     paused = list(train(steps=4, seed=2, pauses=(0, 2, 4, 9)))
     assert [state.step for state in paused] == [0, 1, 2, 3, 4, 4]
@@ -133,7 +135,7 @@ def test_pausing_to_write_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
             getattr(state, name).loss for state in plain[:-1]
         ]
         sketch = paused[-1].sketches[name][1]
-        assert (sketch.written, len(sketch.text.split("\n"))) == (10, twins.QUOTED)
+        assert (sketch.written, len(sketch.text.split("\n"))) == (10, judged.QUOTED)
         assert 0 <= sketch.valid <= 1
 
 
@@ -159,10 +161,8 @@ def test_the_twins_differ_in_one_thing(variant: str) -> None:
 @pytest.mark.usefixtures("quick")
 def test_both_train_on_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, torch.Tensor]] = []
-    step = twins.Twin.step
-    monkeypatch.setattr(
-        twins.Twin, "step", lambda self, ids, rate: (seen.append((id(self), ids)), step(self, ids, rate))
-    )
+    step = Twin.step
+    monkeypatch.setattr(Twin, "step", lambda self, ids, rate: (seen.append((id(self), ids)), step(self, ids, rate)))
     list(train(steps=5))
     rows = [ids for _, ids in seen]
     assert len({twin for twin, _ in seen}) == 2
@@ -198,8 +198,8 @@ def test_only_the_open_twin_needs_the_rest_of_the_row() -> None:
 
 def test_a_closed_run_trains_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = []
-    step = twins.Twin.step
-    monkeypatch.setattr(twins.Twin, "step", lambda self, ids, rate: (steps.append(1), step(self, ids, rate)))
+    step = Twin.step
+    monkeypatch.setattr(Twin, "step", lambda self, ids, rate: (steps.append(1), step(self, ids, rate)))
     run = train(steps=100)
     next(run)
     next(run)
@@ -264,7 +264,7 @@ def test_the_recording_comes_from_this_code() -> None:
                 assert [verdict(words) for words in written] == run[name]["right"]
                 assert (run[name]["valid"] > 0.9) is (name == "causal")
             assert [sketch["step"] for sketch in run[name]["sketches"]] == list(twins.PAUSES)
-            assert all(len(sketch["text"].split("\n")) == twins.QUOTED for sketch in run[name]["sketches"])
+            assert all(len(sketch["text"].split("\n")) == judged.QUOTED for sketch in run[name]["sketches"])
         again = train(seed=run["seed"], variant=run["variant"], data=run["data"])
         for step in range(5):
             value = as_json(next(again))
@@ -278,7 +278,7 @@ def test_the_recorder_keeps_the_runs_and_how_they_were_made(tmp_path: Path, monk
     monkeypatch.setattr(twins, "train", lambda **asked: train(steps=2, **asked))
     threads: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", threads.append)  # more than one would slow all tests that follow
-    monkeypatch.setattr(twins, "SKETCHED", 10)
+    monkeypatch.setattr(judged, "SKETCHED", 10)
     file = tmp_path / "runs.json"
     twins.main(["--record", str(file), "--seed", "5", "--threads", "2"])
     recording = json.loads(file.read_text(encoding="utf-8"))

@@ -13,95 +13,19 @@ import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from math import cos, pi
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
 from gptviz.decoder.errors import UserError
-from gptviz.decoder.gpt import Config, LongGPT
-from gptviz.lab.teaching.grammar import DATA, ID, LENGTH, WORDS, Data, accepts, verdict
+from gptviz.lab.teaching.grammar import DATA, Data
+from gptviz.lab.teaching.judged import Judged, Sketch, judge, sketch
+from gptviz.lab.teaching.twin import MAX_SEED, RECIPE, VARIANTS, Recipe, Twin, initialise
 
-VARIANTS = {"open": "none", "wrong_way": "wrong_way", "unshifted": "causal"}  # -> the mask of the other twin
 RECORDED = tuple((variant, data) for data in DATA for variant in VARIANTS)
-MAX_STEPS, MAX_SEED = 2000, 2**31 - 1
-SHOWN = 6  # sentences handed out, of the SAMPLES that are judged
-SAMPLES = 500
-EVALUATED = 2000  # fresh sequences behind each final loss
-PREFIXED = 200  # of them, run prefix by prefix
+MAX_STEPS = 2000
 PAUSES = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300)  # steps after which both may write
-SKETCHED = 200  # sentences judged at such a pause
-QUOTED = 4  # of them handed out
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How both twins are trained; found by trying, the same for every seed, variant and kind of data."""
-
-    steps: int = 400
-    batch: int = 32
-    rate: float = 1e-2  # the peak of the one-cycle schedule
-    warm: float = 0.1  # share of the steps spent climbing to it
-    clip: float = 1.0  # largest norm of a gradient
-    layers: int = 2
-    width: int = 64
-    heads: int = 4
-
-    def rate_at(self, step: int, steps: int) -> float:
-        """The learning rate of a step: a straight climb, then half a cosine down to zero."""
-        top = max(1.0, self.warm * steps)
-        if step < top:
-            return self.rate * (step + 1) / top
-        return self.rate * 0.5 * (1 + cos(pi * (step - top) / (steps - top)))
-
-    @property
-    def config(self) -> Config:
-        """The shape of both models."""
-        return Config(len(WORDS), 1 + LENGTH, self.width, self.heads, self.layers)
-
-    @property
-    def parameters(self) -> int:
-        """How many numbers each twin learns."""
-        with torch.device("meta"):
-            return sum(p.numel() for p in LongGPT(self.config).parameters())
-
-
-RECIPE = Recipe()
-
-
-class Twin:
-    """One of the two while it trains: a model, what it is asked to predict, and its losses so far."""
-
-    def __init__(self, recipe: Recipe, mask: str, *, shifted: bool) -> None:
-        self.recipe, self.shifted = recipe, shifted
-        self.model = LongGPT(recipe.config, mask)
-        self.losses: list[float] = []
-        self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=0.0, betas=(0.9, 0.99), weight_decay=0.0, fused=True
-        )
-
-    def token_losses(self, ids: Tensor) -> Tensor:
-        """Cross-entropy [B, T] of each predicted token for ids [B, T+1], in nats.
-
-        The whole row goes in, as in most training code, and the last logits are dropped: they have no target.
-        """
-        logits = self.model(ids)[:, :-1]  # [B, T, V]
-        targets = ids[:, 1:] if self.shifted else ids[:, :-1]  # unshifted: asked for what it has just been given
-        return F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
-
-    def step(self, ids: Tensor, rate: float) -> None:
-        """One step of training."""
-        loss = self.token_losses(ids).mean()
-        self.optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.step()
-        self.losses.append(loss.item())
 
 
 def pair(recipe: Recipe, variant: str, generator: torch.Generator) -> tuple[Twin, Twin]:
@@ -114,57 +38,11 @@ def pair(recipe: Recipe, variant: str, generator: torch.Generator) -> tuple[Twin
     return causal, other
 
 
-def initialise(model: LongGPT, generator: torch.Generator) -> None:
-    """Weights from N(0, 1/d), less for the projections that write to the stream; zero biases.
-
-    GPT-2's own 0.02 suits a width of 768. At a width of 64 it starts so near zero that for some seeds the
-    heads do not find the word to repeat within a few hundred steps.
-    """
-    std = model.config.width**-0.5
-    for name, p in model.named_parameters():
-        if p.dim() == 2:
-            shrink = (2 * model.config.layers) ** -0.5 if name.endswith("c_proj.weight") else 1.0
-            nn.init.normal_(p, 0.0, std * shrink, generator=generator)
-        elif name.endswith("bias"):
-            nn.init.zeros_(p)
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """What a twin wrote in the middle of its training: the share that the grammar accepts, and a few sentences."""
-
-    step: int
-    valid: float | None  # None for a language without a grammar
-    written: int
-    text: str
-
-
 @dataclass(frozen=True)
 class Underway:
     """Where a twin stands: the loss of the step's batch, in nats per token; None before the first step."""
 
     loss: float | None
-
-
-@dataclass(frozen=True)
-class Judged:
-    """How a trained twin stands: loss on fresh sequences, loss without a future to read, and what it writes.
-
-    `repeats_input` and `says_next` are shares of positions of fresh rows, `repeats` the share of written words that
-    equal the word before them: what each mistake teaches differs, and these tell them apart.
-    """
-
-    loss: float
-    error: float  # standard error of the loss
-    writing_loss: float
-    valid: float | None  # share of the sentences that the grammar accepts; None for a language without one
-    written: int
-    repeats_input: float
-    says_next: float
-    repeats: float
-    text: str
-    right: list[list[bool]] | None  # word by word
-    losses: list[float]
 
 
 @dataclass(frozen=True)
@@ -256,65 +134,6 @@ def _run(
             write_down(step + 1)
         yield state(step + 1)
     yield state(steps, [judge(twin, data, about["seed"], pause) for twin in twins])
-
-
-@torch.no_grad()
-def judge(twin: Twin, data: Data, seed: int, pause: Callable[[], None] = lambda: None) -> Judged:
-    """What a trained twin is worth, on sequences that were not in its training."""
-    fresh = torch.Generator().manual_seed(seed + MAX_SEED + 1)  # no sequence of the training
-    ids = data.draw(EVALUATED, fresh)
-    each = twin.token_losses(ids).mean(dim=1)  # [EVALUATED]
-    pause()
-    alone = next_token_losses(twin.model, ids[:PREFIXED])
-    pause()
-    ids_written = write(twin.model, SAMPLES, fresh)  # [SAMPLES, 17]
-    words = [[WORDS[i] for i in row] for row in ids_written.tolist()]
-    pause()
-    told = twin.model(ids)[:, :-1].argmax(dim=-1)  # [EVALUATED, T]: its favourite with the whole row beside it
-    grammatical = data is DATA["sentences"]
-    return Judged(
-        loss=each.mean().item(),
-        error=each.std().item() / EVALUATED**0.5,
-        writing_loss=alone.mean().item(),
-        valid=sum(map(accepts, words)) / SAMPLES if grammatical else None,
-        written=SAMPLES,
-        repeats_input=(told == ids[:, :-1]).double().mean().item(),  # it says the word it has just been given
-        says_next=(told == ids[:, 1:]).double().mean().item(),  # it says the word that really follows
-        repeats=(ids_written[:, 1:] == ids_written[:, :-1]).double().mean().item(),  # of its own last word, writing
-        text="\n".join(" ".join(sentence) for sentence in words[:SHOWN]),
-        right=[verdict(sentence) for sentence in words[:SHOWN]] if grammatical else None,
-        losses=[float(f"{loss:.4g}") for loss in twin.losses],
-    )
-
-
-def sketch(twin: Twin, data: Data, step: int, seed: int) -> Sketch:
-    """What a twin writes in the middle of its training: the share that the grammar accepts, and a few sentences.
-
-    The same draws each time, and none of the training's own, so that pausing changes nothing.
-    """
-    ids = write(twin.model, SKETCHED, torch.Generator().manual_seed(seed + MAX_SEED + 2))
-    words = [[WORDS[i] for i in row] for row in ids.tolist()]
-    valid = sum(map(accepts, words)) / SKETCHED if data is DATA["sentences"] else None
-    return Sketch(step, valid, SKETCHED, "\n".join(" ".join(each) for each in words[:QUOTED]))
-
-
-@torch.no_grad()
-def next_token_losses(model: LongGPT, ids: Tensor) -> Tensor:
-    """Cross-entropy [B, T] of the true next token when the model is given the prefix alone, as in writing."""
-    columns = [
-        F.cross_entropy(model(ids[:, : t + 1])[:, -1], ids[:, t + 1], reduction="none") for t in range(ids.size(1) - 1)
-    ]
-    return torch.stack(columns, dim=1)
-
-
-@torch.no_grad()
-def write(model: LongGPT, count: int, generator: torch.Generator) -> Tensor:
-    """Ids [count, 17] written after a full stop, sampled at temperature 1; what is to the right does not exist yet."""
-    ids = torch.full((count, 1), ID["."])
-    for _ in range(LENGTH):
-        p = model(ids)[:, -1].softmax(dim=-1)  # [count, V]
-        ids = torch.cat([ids, torch.multinomial(p, 1, generator=generator)], dim=1)
-    return ids[:, 1:]
 
 
 def _one_of(name: str, value: Any, allowed: Mapping[str, Any]) -> None:

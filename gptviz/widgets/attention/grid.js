@@ -39,8 +39,7 @@ export class Grid {
     const { clientWidth: width, clientHeight: height } = this.room;
     if (width < 40 || height < 20) return;
     this.box = { ...bands(data.layers, data.heads, width, height, unit), unit, width, height };
-    const way = text(this.box.across ? "attention.across" : "attention.down"); // words: attention.across attention.down
-    fill(this.caption, el("b", null, text("attention.all_heads", { n })), ` ${way}`);
+    fill(this.caption, el("b", null, text("attention.all_heads", { n })), ` ${text("attention.click")}`);
     this.node.setAttribute("aria-label", text("attention.grid_label", { n }));
     this.paint();
   }

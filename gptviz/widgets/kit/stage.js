@@ -22,13 +22,14 @@ export function createStage() {
   const title = el("p", { class: "gv-big" });
   const sentence = el("p", { class: "gv-say", "aria-live": "polite" });
   const mark = el("span", { class: "gv-recorded", hidden: true }, text("frame.recorded"));
+  const waiting = createWaiting();
   const fig = el("div", { class: "gv-fig" });
   const error = el("div", { class: "gv-fail", role: "alert", hidden: true });
   const numbers = el("div", { class: "gv-numbers", hidden: true, tabindex: "0", "aria-label": text("frame.table") });
   const box = el("div", { class: "gv-figbox" }, fig, error, numbers);
   const label = text("frame.picture");
   const attributes = { class: "gv-stage", id: "gv-stage", tabindex: "-1", "aria-label": label };
-  const root = el("section", attributes, title, el("div", { class: "gv-sayrow" }, sentence, mark), box);
+  const root = el("section", attributes, title, el("div", { class: "gv-sayrow" }, sentence, waiting.root, mark), box);
   /** @type {(Node | string)[]} */
   let own = [];
   let pointing = false;
@@ -59,7 +60,11 @@ export function createStage() {
       if (words) own = [];
       if (words) show([]);
     },
-    busy: (on) => void (on ? box.setAttribute("aria-busy", "true") : box.removeAttribute("aria-busy")),
+    busy(on) {
+      if (on) box.setAttribute("aria-busy", "true");
+      else box.removeAttribute("aria-busy");
+      waiting.on(on);
+    },
     table(table) {
       numbers.hidden = !table;
       fig.classList.toggle("gv-behind", Boolean(table));
@@ -70,6 +75,25 @@ export function createStage() {
       return { width: box.clientWidth, height: box.clientHeight, unit };
     },
   };
+}
+
+/** From the first second of a wait on: how long it has lasted, counted beside the sentence. */
+function createWaiting() {
+  const root = el("span", { class: "gv-recorded gv-waiting", hidden: true });
+  let timer = 0;
+  let seconds = 0;
+  const count = () => {
+    root.hidden = false;
+    fill(root, text("frame.computing", { seconds: ++seconds }));
+  };
+  /** @param {boolean} waits */
+  function on(waits) {
+    clearInterval(timer);
+    root.hidden = true;
+    seconds = 0;
+    if (waits) timer = window.setInterval(count, 1000);
+  }
+  return { root, on };
 }
 
 /** @param {Table} table */

@@ -1,21 +1,16 @@
 // The check as a picture: two runs on top, under them how far each guess moved, with the mask and with a faulty one.
-import { el, fill, svg } from "../kit/dom.js";
+import { el, fill } from "../kit/dom.js";
 import { phrase, text } from "../kit/words.js";
 import { Cursor } from "./cursor.js";
 import { geometryOf } from "./geometry.js";
 import { drawPanels } from "./panels.js";
-import { drawCut, drawStrip, watchCut } from "./strip.js";
+import { drawCut, drawStrip, picture, watchCut } from "./strip.js";
 
 export class Board {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.picture = svg("svg", {
-      class: "gv-checkboard",
-      tabindex: "0",
-      role: "application",
-      "aria-label": text("prefix.board"),
-    });
+    this.picture = picture(text("prefix.board"));
     this.root = el("div", { class: "gv-fill" }, this.picture);
     /** @type {any} */
     this.checks = null;

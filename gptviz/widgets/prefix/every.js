@@ -1,10 +1,10 @@
 // Every cut at once: a triangle, one row a length; its empty corner holds the count of the cuts that notice.
-import { el, fill, svg } from "../kit/dom.js";
+import { el, fill } from "../kit/dom.js";
 import { delta } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
 import { Cursor } from "./cursor.js";
 import { geometryOf } from "./geometry.js";
-import { drawCut, drawStrip, watchCut } from "./strip.js";
+import { drawCut, drawStrip, picture, watchCut } from "./strip.js";
 import { cellBox, drawTriangle } from "./triangle.js";
 
 const AT_ONCE = 24; // tokens: so many are checked without being asked to
@@ -16,12 +16,7 @@ export class Every {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
-    this.picture = svg("svg", {
-      class: "gv-checkboard",
-      tabindex: "0",
-      role: "application",
-      "aria-label": text("prefix.triangle"),
-    });
+    this.picture = picture(text("prefix.triangle"));
     this.go = el("button", { type: "button", class: "gv-btn gv-main", onclick: () => this.toggle() });
     this.big = el("p", { class: "gv-caught" });
     this.under = el("p", { class: "gv-soft", role: "status" });

@@ -3,6 +3,10 @@ import { svg } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 import { fit } from "../mask/columns.js";
 
+/** The picture that stands on these columns, moved in by keys. @param {string} label @returns {any} */
+export const picture = (label) =>
+  svg("svg", { class: "gv-checkboard", tabindex: "0", role: "application", "aria-label": label });
+
 /**
  * @param {any} g geometry
  * @param {string[]} tokens
