@@ -6,7 +6,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -25,12 +25,10 @@ from gptviz.decoder.fast_pass import FastPass, find
 from gptviz.decoder.loading import load_model, load_tokenizer, reason
 from gptviz.decoder.probe import check_once, final_norm, find_layers, verify
 from gptviz.decoder.projection import projections
-from gptviz.decoder.run import Extent, LayerAttention, Run, Step, Underway, keep_residual, on_cpu
+from gptviz.decoder.run import PIECE_S, Extent, LayerAttention, Run, Step, Underway, keep_residual, on_cpu
 from gptviz.decoder.shape import shape_of, within
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.words import Said
-
-PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
 
 _IDENTITIES = itertools.count(1)
 
@@ -59,7 +57,7 @@ class Decoder:
             if keep_residual not in layer._forward_hooks.values():  # another decoder may stand around this model
                 layer.register_forward_hook(keep_residual, with_kwargs=True)
             layer.register_forward_hook(lambda *_: self._pause())
-        self._plain_head = self._head_is_plain()
+        self.plain_head = self._head_is_plain()
         self.cache_rows = self._cache_rows()  # what each layer keeps of a position, seen on one token
         self._fast: FastPass | None = None
         self._sought = False
@@ -182,7 +180,27 @@ class Decoder:
             for b, row in enumerate(checked)
         ]
 
-    def stream(self, ids: Sequence[int], choose: Callable[[Tensor], int], **extent: Unpack[Extent]) -> Iterator[Step]:
+    @torch.inference_mode()
+    def batch_last(self, rows: Sequence[Sequence[int]]) -> list[Run]:
+        """The same under the model's own masks, with the last position's logits [1, V] and the stream of each row.
+
+        Only for a model whose head reads a position alone (`plain_head`): no other position's logits are made.
+        """
+        checked = [self.check_ids(row) for row in rows]
+        lengths = [len(row) for row in checked]
+        padded = torch.tensor([row + [0] * (max(lengths) - len(row)) for row in checked])  # [B, T]
+        sizes = None if min(lengths) == max(lengths) else torch.tensor(lengths, device=self.device)
+        errand = Errand(lengths=sizes, residual=True)
+        self._forward(padded, errand, last_only=True)
+        stream = torch.stack(errand.residual or [], dim=1).cpu()  # [B, L+1, T, d]
+        last = torch.stack([stream[b, -1, n - 1] for b, n in enumerate(lengths)])  # [B, d]
+        logits = self._head(last)  # [B, V]
+        return [
+            Run(row, logits[b : b + 1].clone(), residual=stream[b, :, : len(row)].clone())
+            for b, row in enumerate(checked)
+        ]
+
+    def stream(self, ids: Sequence[int], choose: Callable[[Tensor], int], **extent: Unpack[Extent]) -> Generator[Step]:
         """Generate token by token; `choose` turns the logits [V] (float32) into the next id."""
         steps = self.stream_in_pieces(ids, choose, **extent)
         yield from (step for step in steps if isinstance(step, Step))
@@ -200,7 +218,7 @@ class Decoder:
         for index in range(room):
             spent, begin = 0.0, time.perf_counter()
             tally = Tally()
-            for done in self._pieces(fast, fresh, cache, tally):
+            for done in self.pieces(fast, fresh, cache, tally):
                 if isinstance(done, int) and (piece := time.perf_counter() - begin) >= min(every, PIECE_S):
                     spent += piece
                     if every < math.inf:
@@ -240,7 +258,7 @@ class Decoder:
         return self._fast
 
     @torch.inference_mode()
-    def _pieces(
+    def pieces(
         self, fast: FastPass | None, fresh: Sequence[int], cache: GrowingCache | None, tally: Tally
     ) -> Iterator[Tensor | int]:
         """How many blocks are done while the forward runs, then the logits [V], float32 on the CPU."""
@@ -281,7 +299,7 @@ class Decoder:
 
         UserError for a model that does more to its logits than that.
         """
-        if not self._plain_head:
+        if not self.plain_head:
             raise UserError("no_plain_head", model=self.name)
         return self._head(x)
 

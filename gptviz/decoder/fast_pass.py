@@ -9,7 +9,7 @@ has given the library's logits; every other architecture keeps the library's for
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from gptviz.decoder.cache import GrowingCache
 from gptviz.decoder.row_product import head_product, row_product
 
 Turn = tuple[Tensor, Tensor]  # cosine and signed sine of each position's angles, [T, 1, d_k] each
+Held = GrowingCache | Sequence[GrowingCache] | None  # of the one text that runs, or of each of several
 Rowwise = Callable[[Tensor], Tensor]  # [T, d] → [T, d]
 
 
@@ -54,6 +55,7 @@ class FastPass(ABC):
         self.table = tokens.weight.detach()  # [V, d]
         head: Any = model.get_output_embeddings()
         self.head = head_product(head.weight)
+        self.head_weight = head.weight.detach()  # [V, d]
 
     def __call__(self, ids: Tensor, cache: GrowingCache | None = None) -> Tensor:
         """The logits [V] after ids [T], which follow what the cache holds; several only where it holds nothing."""
@@ -67,22 +69,37 @@ class FastPass(ABC):
         past = cache.get_seq_length() if cache is not None else 0
         if past and len(ids) > 1:
             raise ValueError("A chunk that continues a cache needs a mask; the library's forward has it.")
-        x, turn = self.begin(ids, past)  # [T, d]
+        x, turn = self.begin(ids, torch.arange(past, past + len(ids), device=ids.device))  # [T, d]
         for layer in range(self.layers):
             x = self.block(layer, x, turn, cache, layer == self.layers - 1)  # [T, d], at the end [1, d]
             yield layer + 1
         yield self.head(self.final(x))[0]
 
-    @abstractmethod
-    def begin(self, ids: Tensor, past: int) -> tuple[Tensor, Turn | None]:
-        """The embeddings [T, d], and the rotation of these positions where the family has one."""
+    def together(self, ids: Tensor, caches: Sequence[GrowingCache]) -> Tensor:
+        """The logits [B, V] after one more token [B] of each of B texts, each with a cache of its own.
+
+        Every matrix is read once for all. What a text attends to is its own cache alone, as when it is written alone;
+        only the order of a product's sums may differ.
+        """
+        at = torch.tensor([cache.get_seq_length() for cache in caches], device=ids.device)
+        x, turn = self.begin(ids, at)  # [B, d]
+        for layer in range(self.layers):
+            x = self.block(layer, x, turn, caches, False)  # [B, d]
+        return F.linear(self.final(x), self.head_weight)
 
     @abstractmethod
-    def block(self, layer: int, x: Tensor, turn: Turn | None, cache: GrowingCache | None, last: bool) -> Tensor:
+    def begin(self, ids: Tensor, at: Tensor) -> tuple[Tensor, Turn | None]:
+        """The embeddings [T, d], and the rotation of these positions [T] where the family has one."""
+
+    @abstractmethod
+    def block(self, layer: int, x: Tensor, turn: Turn | None, cache: Held, last: bool) -> Tensor:
         """One block [T, d] → [T, d], or → [1, d] where only the last position is wanted."""
 
-    def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, cache: GrowingCache | None, last: bool) -> Tensor:
+    def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor, cache: Held, last: bool) -> Tensor:
         """q [T, h, d_k], k and v [T, h_kv, d_k] → [T, h · d_k], or the last row of it."""
+        if isinstance(cache, Sequence):
+            texts = zip(q.split(1), k.split(1), v.split(1), cache, strict=True)
+            return torch.cat([self.attend(layer, *one, False) for one in texts])
         q, k, v = (t.transpose(0, 1)[None] for t in (q, k, v))  # [1, h or h_kv, T, d_k]
         if cache is not None:
             k, v = cache.update(k, v, layer)
@@ -112,10 +129,10 @@ class FastGPT2(FastPass):
             tuple(Matrix(m) for m in (b.attn.c_attn, b.attn.c_proj, b.mlp.c_fc, b.mlp.c_proj)) for b in body.h
         ]
 
-    def begin(self, ids: Tensor, past: int) -> tuple[Tensor, None]:
-        return self.table[ids] + self.positions[past : past + len(ids)], None
+    def begin(self, ids: Tensor, at: Tensor) -> tuple[Tensor, None]:
+        return self.table[ids] + self.positions[at], None
 
-    def block(self, layer: int, x: Tensor, turn: Turn | None, cache: GrowingCache | None, last: bool) -> Tensor:
+    def block(self, layer: int, x: Tensor, turn: Turn | None, cache: Held, last: bool) -> Tensor:
         norm_1, norm_2 = self.norms[layer]
         qkv, out, up, down = self.matrices[layer]
         q, k, v = qkv(norm_1(x)).view(len(x), 3, self.heads, self.d_k).unbind(1)  # [T, h, d_k] each
@@ -141,15 +158,14 @@ class FastLlama(FastPass):
         self.out = [Matrix(a.o_proj) for a in attentions]
         self.ffn = [tuple(Matrix(m) for m in (b.mlp.gate_proj, b.mlp.up_proj, b.mlp.down_proj)) for b in body.layers]
 
-    def begin(self, ids: Tensor, past: int) -> tuple[Tensor, Turn]:
+    def begin(self, ids: Tensor, at: Tensor) -> tuple[Tensor, Turn]:
         x = self.table[ids]  # [T, d]
-        at = torch.arange(past, past + len(ids), device=x.device)[None]  # [1, T]
-        cos, sin = self.rotary(x[None], at)  # [1, T, d_k] each
+        cos, sin = self.rotary(x[None], at[None])  # [1, T, d_k] each
         half = self.d_k // 2
         sign = torch.cat((-sin[0, :, :half], sin[0, :, half:]), dim=-1)  # [T, d_k]
         return x, (cos[0, :, None], sign[:, None])
 
-    def block(self, layer: int, x: Tensor, turn: Turn | None, cache: GrowingCache | None, last: bool) -> Tensor:
+    def block(self, layer: int, x: Tensor, turn: Turn | None, cache: Held, last: bool) -> Tensor:
         assert turn is not None
         norm_1, norm_2 = self.norms[layer]
         normed = norm_1(x)
@@ -224,5 +240,10 @@ def _equals_library(written: FastPass, model: PreTrainedModel) -> bool:
     cache = GrowingCache()
     ours = [written(ids[:5], cache), written(ids[5:6], cache), written(ids[6:], cache), written(ids)]
     wanted = [stock[4], stock[5], stock[6], stock[6]]
+    caches = [GrowingCache(), GrowingCache()]
+    written(ids[:5], caches[0])
+    written(ids[:4], caches[1])
+    ours += written.together(torch.stack([ids[5], ids[4]]), caches)
+    wanted += [stock[5], stock[4]]
     worst = max(float((a.float() - b).abs().max()) for a, b in zip(ours, wanted, strict=True))
     return worst <= SHARE.get(model.dtype, 1e-4) * float(stock.abs().max())

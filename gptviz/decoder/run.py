@@ -86,6 +86,9 @@ class Runs(Protocol):
         """One forward pass over T tokens; what is named is kept, and more may be (with `last_only` all logits)."""
 
 
+PIECE_S = 0.2  # of one step, after which others may use the model; `Step.seconds` leaves their time out
+
+
 class Extent(TypedDict):
     """How much is written, and how: stops after `max_new_tokens` or at the end of the context.
 

@@ -183,7 +183,7 @@ def readings(decoder: Decoder, run: Run, position: int, count: int) -> list[dict
 def read(service: Service, text: str, model: str) -> tuple[Decoder, Run]:
     """The run of a text with its residual stream."""
     decoder, ids = service.encode(text, model, most=MOST_STREAM)
-    return decoder, service.run(decoder, ids, keep=Keep(residual=True))
+    return decoder, service.run(decoder, ids, keep=Keep(residual=True), exact=False)
 
 
 def anatomy_of(service: Service, decoder: Decoder) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def questions(service: Service) -> list[Question]:
 
 def last_logits(service: Service, decoder: Decoder, ids: list[int]) -> Tensor:
     """The logits [V] of the last position."""
-    return service.run(decoder, ids).logits[-1]
+    return service.run(decoder, ids, exact=False).logits[-1]
 
 
 def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def public(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         count = integer("count", count)
-        logits = service.run(decoder, ids).logits[-1]  # [V]
+        logits = service.run(decoder, ids, exact=False).logits[-1]  # [V]
         return distribution(decoder, sampling.stages(logits, settings, ids), count)
 
     def generate(
@@ -69,8 +69,8 @@ def public(service: Service) -> list[Question]:
         else:
             draws = strategy == "sample"
             choose = sampling.sampler(settings, seed, past=ids) if draws else sampling.greedily(settings, ids)
-            writing = Writing(decoder, ids, choose, max_new_tokens=n, use_cache=use_cache, ignore_end=ignore_end)
-            states = _write(service, writing)
+            how: Any = {"use_cache": use_cache, "ignore_end": ignore_end, "stream": service.writer(decoder)}
+            states = _write(Writing(decoder, ids, choose, max_new_tokens=n, **how))
         rules = settings.rules if strategy == "sample" else PENALTY_ONLY[: repetition_penalty != 1]
         for state in states:
             yield {**state, "rules": rules}
@@ -127,8 +127,8 @@ def distribution(decoder: Decoder, result: sampling.Stages, count: int) -> dict[
     }
 
 
-def _write(service: Service, writing: Writing) -> Iterator[dict[str, Any]]:
-    for _ in service.stream(iter(writing)):
+def _write(writing: Writing) -> Iterator[dict[str, Any]]:
+    for _ in writing:
         if not writing.stop:
             yield _text(writing.decoder, writing.prompt, writing.ids, "")
     yield _text(writing.decoder, writing.prompt, writing.ids, writing.stop)

@@ -12,6 +12,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
 from gptviz.decoder.run import Run, Runs, Wanted
 from gptviz.service.cache import Cache
+from gptviz.service.gather import Gather
 from gptviz.service.worker import Worker
 
 Row = tuple[Sequence[int], MaskRule]  # a text and the mask it is run under
@@ -48,6 +49,7 @@ class Keep:
 
 LAST = Keep()  # the logits of the last position alone
 LOGITS = Keep(all_logits=True)
+ROW = Keep(residual=True)  # what a row of a batch holds
 
 
 def everything(decoder: Decoder) -> Keep:
@@ -100,7 +102,7 @@ class RunCache:
     """
 
     def __init__(self, worker: Worker, cache: Cache) -> None:
-        self._worker, self._cache = worker, cache
+        self._worker, self._cache, self._gather = worker, cache, Gather(worker)
 
     def run(self, decoder: Decoder, ask: Ask, *, keep: Keep = LAST, exact: bool = True) -> Run:
         """One forward pass, made on the worker or kept from before; it may hold more than `keep`.
@@ -109,6 +111,8 @@ class RunCache:
         """
         if not exact and (row := self._cache.peek(ask.key("row", decoder))) and row[1].holds(keep):
             return row[0]
+        if not exact and self._gathers(decoder, ask, keep):
+            return self._gathered(decoder, ask, keep)
         key = ask.key("run", decoder)
         found = self._cache.peek(key)
         wide = self._widened(decoder, len(ask.ids), keep, Keep() if found is None else found[1])
@@ -136,6 +140,24 @@ class RunCache:
             serves=lambda offer: offer.holds(keep),
             may_wait=not self._worker.is_here,
         )
+
+    def _gathers(self, decoder: Decoder, ask: Ask, keep: Keep) -> bool:
+        plain = ask.rule == CAUSAL and not ask.edits and not ask.one_row
+        found = self._cache.peek(ask.key("run", decoder))
+        made = found is not None and found[1].holds(keep)
+        return plain and ROW.holds(keep) and not made and self._gather.takes(decoder)
+
+    def _gathered(self, decoder: Decoder, ask: Ask, keep: Keep) -> Run:
+        """The run made alone, and then kept as any other; or, where others wait for theirs, a row of a batch."""
+        batched = False
+
+        def make() -> Run:
+            nonlocal batched
+            run, batched = self._gather.run(decoder, ask.ids, lambda: self.run(decoder, ask, keep=keep))
+            return run
+
+        size = lambda run: run.nbytes if batched else None  # noqa: E731
+        return self._cache.get(ask.key("row", decoder), make, size, offer=ROW, serves=lambda offer: offer.holds(keep))
 
     def together(self, decoder: Decoder, rows: Sequence[Row], *, layers: Iterable[int] = ()) -> None:
         """Make what is missing of several runs in one batch, for those who do not ask for exact ones.

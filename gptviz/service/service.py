@@ -15,7 +15,9 @@ from gptviz.decoder.glyphs import shown
 from gptviz.decoder.lost import losses, lost_bytes
 from gptviz.decoder.run import LayerAttention, Run, Runs
 from gptviz.lab.looking import heads
+from gptviz.lab.writing.writer import Stream
 from gptviz.service.cache import Cache, frozen, nbytes
+from gptviz.service.crowd import Crowd
 from gptviz.service.loading import Loader, Options, Status
 from gptviz.service.models import Models, describe
 from gptviz.service.runs import LAST, Ask, Keep, Row, RunCache
@@ -38,6 +40,8 @@ class Service:
         self._cache = Cache(CACHE_BYTES)
         self._runs = RunCache(self.worker, self._cache)
         self._models = Models()
+        self._crowds: dict[int, Crowd] = {}
+        self._lock = threading.Lock()
         self._training = threading.BoundedSemaphore(TRAININGS)
         self._loader = Loader(options or Options(), self.add)
 
@@ -124,9 +128,20 @@ class Service:
 
     # Work
 
-    def run(self, decoder: Decoder, ids: Sequence[int], rule: MaskRule = CAUSAL, *, keep: Keep = LAST) -> Run:
-        """One forward pass over the ids, from the cache or made on the worker; it may hold more than `keep`."""
-        return self._runs.run(decoder, Ask(tuple(ids), rule), keep=keep)
+    def run(
+        self, decoder: Decoder, ids: Sequence[int], rule: MaskRule = CAUSAL, *, keep: Keep = LAST, exact: bool = True
+    ) -> Run:
+        """One forward pass over the ids, from the cache or made on the worker; it may hold more than `keep`.
+
+        Without `exact` it may be made together with those of others who wait, and then differs by rounding.
+        """
+        return self._runs.run(decoder, Ask(tuple(ids), rule), keep=keep, exact=exact)
+
+    def writer(self, decoder: Decoder) -> Stream:
+        """What gives the steps of a text as `Decoder.stream` does, shared with all texts that are being written."""
+        with self._lock:
+            crowd = self._crowds.setdefault(decoder.identity, Crowd(self.worker, decoder))
+        return crowd.stream
 
     def runs(self, decoder: Decoder) -> Runs:
         """The same in the shape of `Decoder.run`, for a function of the lab."""

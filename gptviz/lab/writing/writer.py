@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import torch
@@ -14,6 +15,7 @@ from gptviz.decoder.errors import UserError
 from gptviz.lab.writing.sampling import penalised
 
 MAX_BEAMS = 16
+Stream = Callable[..., Generator[Step]]  # the arguments of `Decoder.stream`
 
 
 class Writing:
@@ -21,7 +23,7 @@ class Writing:
 
     `stop` is "end_of_text" (that token was chosen, and is the last of `ids`), "length" (the number asked for is
     written) or "context" (the model can read no more). It is empty until the writing ends. `ignore_end` takes the end
-    token for one like any other.
+    token for one like any other; `stream` gives the steps as `Decoder.stream` does, perhaps together with other texts'.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Writing:
         use_cache: bool = True,
         keep_logits: bool = False,
         ignore_end: bool = False,
+        stream: Stream | None = None,
     ) -> None:
         self.decoder = decoder
         self.stops = stops(decoder, ignore_end=ignore_end)
@@ -41,18 +44,19 @@ class Writing:
         self.max_new_tokens = check_length(max_new_tokens)
         self.ids: list[int] = []
         self.stop = ""
-        self._steps = decoder.stream(
+        self._steps = (stream or decoder.stream)(
             self.prompt, choose, max_new_tokens=max_new_tokens, use_cache=use_cache, keep_logits=keep_logits
         )
 
     def __iter__(self) -> Iterator[Step]:
-        for step in self._steps:
-            self.ids.append(step.id)
-            if step.id in self.stops:
-                self.stop = "end_of_text"
-            yield step
-            if self.stop:
-                return
+        with closing(self._steps):
+            for step in self._steps:
+                self.ids.append(step.id)
+                if step.id in self.stops:
+                    self.stop = "end_of_text"
+                yield step
+                if self.stop:
+                    return
         self.stop = limit(self.decoder, len(self.prompt), len(self.ids), self.max_new_tokens)
 
 
