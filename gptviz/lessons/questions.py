@@ -110,7 +110,7 @@ def integer(name: str, value: Any) -> int:
 
 def _number(name: str, value: Any) -> float:
     if value in ("nan", "inf", "-inf"):  # as a JSON client has to write these numbers
-        raise UserError("finite", name=name, value=value)
+        raise UserError("finite", name=name, value=float(value))
     if isinstance(value, bool) or not isinstance(value, int | float) or _huge(value):
         raise UserError("number", name=name, value=value)
     if not math.isfinite(value):
