@@ -79,7 +79,7 @@ class Lens(tuple[Reading, ...], Drawn):
     """L+1 readings of one position: after the embedding, and after each layer."""
 
     def __repr__(self) -> str:
-        return f"Lens({len(self)} readings)"
+        return f"Lens({len(self)} readings)"  # not words: a value in Python
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ class Model:
     def __repr__(self) -> str:
         shape, where = self.decoder.shape, self.decoder.device
         kind = str(self.decoder.dtype).removeprefix("torch.")
-        return f"<gptviz {self.decoder.name}: {shape.layers} layers × {shape.heads} heads, {kind} on {where}>"
+        parts = f"{shape.layers} layers × {shape.heads} heads, {kind} on {where}"  # not words: a value in Python
+        return f"<gptviz {self.decoder.name}: {parts}>"
 
     def ids(self, text: str) -> list[int]:
         """The text's token ids [T]. UserError for an empty text and for one that is longer than the context."""
@@ -151,7 +152,7 @@ class Model:
         open_layers: Sequence[int] = (),
         direction: str = "causal",
         position: int = -1,
-        replacement: str = " the",
+        replacement: str = " the",  # not words: a piece of a vocabulary
     ) -> Mask:
         """What moves when the token at `position` is replaced: stream [L+1, T] and logits [T], largest |Δ| each."""
         ids = self.ids(text)

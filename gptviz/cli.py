@@ -147,7 +147,7 @@ def _say_where(chosen: Chosen, public: str | None) -> None:
     if public:
         _say(public)
     if chosen.mcp:
-        _say(f"Agents find the tools at http://{name}:{chosen.port}{chosen.root_path}/gradio_api/mcp/")
+        _say(Said("door.agents", address=f"http://{name}:{chosen.port}{chosen.root_path}/gradio_api/mcp/"))
 
 
 def _say(sentence: str) -> None:

@@ -159,7 +159,8 @@ class Service:
         """
         name = getattr(experiment, "__qualname__", "")
         if not name or "<" in name:
-            raise TypeError(f"{name or experiment} is not a module's function, so nobody can tell what it depends on.")
+            what = name or experiment
+            raise TypeError(f"{what} is no function of a module")  # not words: a mistake in code
         key = ("once", experiment, decoder.identity, frozen(args), frozen(kwargs))
         runs = {"runs": self.runs(decoder)} if "runs" in inspect.signature(experiment).parameters else {}
 

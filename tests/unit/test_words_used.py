@@ -17,9 +17,7 @@ from gptviz.words import words
 
 CODE = Path(__file__).parents[2] / "gptviz"
 # Texts that are there before the code that says them.
-WAITING = {
-    "errors.*": "each page's errors move with the page",
-}
+WAITING: dict[str, str] = {}
 SAYS = re.compile(
     r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.\.\.phrase|\.say)\(\s*(?:[^"'`(),]+\?\s*)?["'`]([^"'`$]+)["'`]"""
 )
@@ -29,7 +27,7 @@ SAYS_SOME = re.compile(
 QUOTED = re.compile(r"""["'`]([a-z_]+\.[a-z0-9_.]+)["'`]""")
 DATA_WORDS = re.compile(r"""data-words["']?\s*[=:,]\s*["']([^"']+)["']|dataset\.words\s*=\s*["']([^"']+)["']""")
 IN_PYTHON = re.compile(r"""\.text\(\s*["']([a-z0-9_]+(?:\.[a-z0-9_]+)+)["']""")
-RAISES = re.compile(r"""(?:UserError|Unavailable|Said)\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
+RAISES = re.compile(r"""(?:UserError|Full|Unavailable|Said|sentence)\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
 COMMENT = re.compile(r"(?://|#|\*) words: (.+)")
 OWN = CODE / "widgets" / "kit" / "words.js"
 

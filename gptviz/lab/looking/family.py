@@ -131,9 +131,13 @@ def build(
     return replace(spec, name="", source="", year=0)
 
 
+def _config(name: str) -> str:
+    return f"{name}, config.json"  # not words: a file's name
+
+
 def gpt(name: str, d: int, L: int, h: int, C: int = 1024, V: int = 50257, year: int = 2019, source: str = "") -> Spec:
     """A shape of the GPT-2 kind."""
-    return Spec(name, d, L, h, V, C, kv_heads=h, year=year, source=source or f"{name}, config.json")
+    return Spec(name, d, L, h, V, C, kv_heads=h, year=year, source=source or _config(name))
 
 
 def llama(
@@ -141,7 +145,22 @@ def llama(
 ) -> Spec:
     """A shape of the Llama kind: SwiGLU, RMSNorm, rotary positions."""
     return Spec(
-        name, d, L, h, V, C, kv, tied, "swiglu", ffn, "rotary", "rms", "pre", biases, year, f"{name}, config.json"
+        name,
+        d,
+        L,
+        h,
+        V,
+        C,
+        kv,
+        tied,
+        "swiglu",
+        ffn,
+        "rotary",
+        "rms",
+        "pre",
+        biases,
+        year,
+        _config(name),
     )
 
 
@@ -156,14 +175,14 @@ PUBLIC: dict[str, Spec] = {
     for spec in (
         Spec(
             "openai-gpt", 768, 12, 12, 40478, 512, 12, order="post", year=2018,
-            source="openai-community/openai-gpt, config.json",
+            source="openai-community/openai-gpt, config.json",  # not words: a file's name
         ),
         gpt("gpt2", 768, 12, 12),
         gpt("gpt2-medium", 1024, 24, 16),
         gpt("gpt2-large", 1280, 36, 20),
         gpt("gpt2-xl", 1600, 48, 25),
         gpt("distilgpt2", 768, 6, 12),
-        gpt("gpt3-175b", 12288, 96, 96, C=2048, year=2020, source="Brown et al. 2020, table 2.1"),
+        gpt("gpt3-175b", 12288, 96, 96, C=2048, year=2020, source="Brown et al. 2020, table 2.1"),  # not words: a paper
         llama("SmolLM2-135M", 576, 30, 9, 3, 49152, 8192, 1536, tied=True, year=2024),
         llama("SmolLM2-360M", 960, 32, 15, 5, 49152, 8192, 2560, tied=True, year=2024),
         llama("SmolLM2-1.7B", 2048, 24, 32, 32, 49152, 8192, 8192, tied=True, year=2024),

@@ -37,7 +37,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "tolerance": (int, float),
     "invariant": bool,
 }
-COMMAND = "python -m gptviz.lab.masking.evidence"  # not words: a command
+COMMAND = "python -m gptviz.lab.masking.evidence"
 MAX_BYTES = 4 * 2**20
 SAME = 1e-3  # a change measured again may differ by this share (other processor, other rounding)
 
