@@ -17,6 +17,7 @@ from gptviz.lessons.questions import Question
 from gptviz.service import Service
 from gptviz.shell import build
 from gptviz.web.line import Bounds
+from gptviz.web.serving import Serving
 
 MARK = "zqxj77"  # in every hostile text: it must not reach the log
 FILE = {"path": "/etc/passwd", "url": None, "orig_name": MARK, "meta": {"_type": "gradio.FileData"}}
@@ -105,7 +106,7 @@ def questions(service: Service) -> list[Question]:
 def hostile(nano: Decoder) -> Iterator[tuple[str, list[Question]]]:
     service = Service()
     service.add(nano)
-    app = build(service, Bounds(per_minute=0))
+    app = build(service, Serving(Bounds(per_minute=0)))
     _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     yield url, app.questions
     app.demo.close()
