@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from bench import decode, load, memory, page, panel, slider, tokens
+from bench import decode, load, memory, page, panel, patching, slider, tokens
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "decode": decode.run,
@@ -21,6 +21,7 @@ PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "memory": memory.run,
     "page": page.run,
     "panel": panel.run,
+    "patching": patching.run,
     "slider": slider.run,
     "tokens": tokens.run,
 }

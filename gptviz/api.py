@@ -7,14 +7,16 @@
     model.generate("The cat sat", max_new_tokens=10).text
 
 Methods have the names and arguments of the endpoints and give dataclasses with tensors. A bad value raises UserError.
+What a page draws, a result shows: `result.show()` in a notebook, `result.save_html("name.html")` as one file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
@@ -28,15 +30,20 @@ from gptviz.lab.looking.logit_lens import Reading
 from gptviz.lab.masking import leak, prefix
 from gptviz.lab.masking.leak import Contamination
 from gptviz.lab.masking.prefix import Check
-from gptviz.lab.writing import sampling
+from gptviz.lab.writing import cache_work, sampling
 from gptviz.lab.writing.sampling import Settings
 from gptviz.lab.writing.writer import BeamSearch, Writing
+from gptviz.pictures.drawn import Drawn, drawn
+
+if TYPE_CHECKING:
+    from gptviz.pictures.picture import Picture
+    from gptviz.service import Service
 
 STRATEGIES = ("greedy", "sample", "beam")
 
 
-@dataclass(frozen=True)
-class Attention:
+@dataclass(frozen=True, repr=False)
+class Attention(Drawn):
     """One head's matrix [T, T] at a stage; row q is what the query at position q gives each key."""
 
     tokens: list[str]
@@ -46,14 +53,33 @@ class Attention:
     matrix: Tensor = field(repr=False)
 
 
-@dataclass(frozen=True)
-class NextToken:
+@dataclass(frozen=True, repr=False)
+class NextToken(Drawn):
     """The likeliest next tokens with their text, likeliest first, and the whole distribution behind them."""
 
     tokens: list[str]
     p: list[float]  # after temperature, top-k and top-p
     entropy: float  # nats, of the same distribution
     stages: sampling.Stages = field(repr=False)  # float64 [V] at each stage
+
+
+class Mask(Drawn, Contamination):
+    """How far one replaced token reaches, largest |Δ| each: stream `change` [L+1, T], `logit_change` [T]."""
+
+
+class Prefix(Drawn, Check):
+    """Whether the kept positions moved: `deltas` [keep], the largest |Δ logit| each, and `changed` beside them."""
+
+
+class KVCache(Drawn, cache_work.Bill):
+    """The same text written with and without the cache: positions, FLOPs, bytes and seconds of both lanes."""
+
+
+class Lens(tuple[Reading, ...], Drawn):
+    """L+1 readings of one position: after the embedding, and after each layer."""
+
+    def __repr__(self) -> str:
+        return f"Lens({len(self)} readings)"
 
 
 @dataclass(frozen=True)
@@ -82,6 +108,7 @@ class Model:
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
+        self._service: Service | None = None
 
     def __repr__(self) -> str:
         shape, where = self.decoder.shape, self.decoder.device
@@ -114,7 +141,9 @@ class Model:
         layer, head = self.decoder.check_layer(layer), self.decoder.check_head(head)
         rule = self._rule(open_layers, "none" if open_layers else "causal")
         found = self.decoder.run(self.ids(text), rule=rule, capture=[layer], last_only=True).attention[layer]
-        return Attention(self.tokens(text), layer, head, stage, heads.stage_of(found, head, stage))
+        seen = Attention(self.tokens(text), layer, head, stage, heads.stage_of(found, head, stage))
+        fields = {"head": f"{layer}.{head}", "stage": stage, "rows": "all"}
+        return drawn(Attention, seen, None if open_layers else self._seen("attention", text, fields))
 
     def mask(
         self,
@@ -123,18 +152,22 @@ class Model:
         direction: str = "causal",
         position: int = -1,
         replacement: str = " the",
-    ) -> Contamination:
+    ) -> Mask:
         """What moves when the token at `position` is replaced: stream [L+1, T] and logits [T], largest |Δ| each."""
         ids = self.ids(text)
         position = leak.check_position(position, len(ids))
         new = leak.one_token(self.decoder, replacement)
-        return leak.contamination(self.decoder, ids, position, new, self._rule(open_layers, direction))
+        found = leak.contamination(self.decoder, ids, position, new, self._rule(open_layers, direction))
+        fields = {"show": "reach", "at": position, "by": replacement, **self._open(open_layers, direction)}
+        return drawn(Mask, found, self._seen("mask", text, fields))
 
     def prefix(
         self, text: str, keep: int, open_layers: Sequence[int] = (), direction: str = "causal", method: str = "truncate"
-    ) -> Check:
+    ) -> Prefix:
         """Do the logits of the first `keep` tokens depend on what follows? Largest |Δ| at each, with its tolerance."""
-        return prefix.check(self.decoder, self.ids(text), keep, self._rule(open_layers, direction), method)
+        found = prefix.check(self.decoder, self.ids(text), keep, self._rule(open_layers, direction), method)
+        fields = {"keep": keep, "method": method, **self._open(open_layers, direction)}
+        return drawn(Prefix, found, self._seen("prefix", text, fields))
 
     def next_token(
         self,
@@ -157,11 +190,25 @@ class Model:
         settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         found = sampling.stages(logits, settings, ids)
         likeliest = found.kept_ids()[:count]
-        return NextToken(self._shown(likeliest), found.final[likeliest].tolist(), sampling.entropy(found.final), found)
+        p, nats = found.final[likeliest].tolist(), sampling.entropy(found.final)
+        fields = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+        fields["repetition_penalty"] = repetition_penalty
+        make = self._seen("next_token", text, fields)
+        return drawn(NextToken, NextToken(self._shown(likeliest), p, nats, found), make)
 
-    def lens(self, text: str, position: int = -1, count: int = 5) -> list[Reading]:
+    def lens(self, text: str, position: int = -1, count: int = 5) -> Lens:
         """The prediction at one position read off after the embedding and after each layer: L+1 readings."""
-        return logit_lens.logit_lens(self.decoder, self.run(text), position, count=count)
+        found = Lens(logit_lens.logit_lens(self.decoder, self.run(text), position, count=count))
+        found._make = self._seen("inside", text, {"at": position})
+        return found
+
+    def kv_cache(self, text: str, new_tokens: int = 20) -> KVCache:
+        """Write the same text without and with the cache, and compare: work, memory, time, tokens and logits."""
+        race = cache_work.Race(self.decoder, self.ids(text), new_tokens)
+        for _ in race:
+            pass
+        fields = {"new": new_tokens}
+        return drawn(KVCache, race.bill(), self._seen("kv_cache", text, fields))
 
     def generate(
         self,
@@ -202,6 +249,25 @@ class Model:
 
     def _shown(self, ids: Sequence[int]) -> list[str]:
         return [token.shown for token in self.decoder.tokenizer.tokens(list(ids))]
+
+    def _seen(self, page: str, text: str, fields: dict[str, Any]) -> Callable[[], Picture]:
+        """What makes the page's picture in this state, once it is asked for."""
+        return functools.partial(self._picture, page, text, fields)
+
+    def _picture(self, page: str, text: str, fields: dict[str, Any]) -> Picture:
+        from gptviz.pictures.picture import picture
+        from gptviz.service import Service
+
+        if self._service is None:
+            self._service = Service()
+            self._service.add(self.decoder)
+        return picture(self._service, self.decoder, page, text, fields)
+
+    def _open(self, open_layers: Sequence[int], direction: str) -> dict[str, str]:
+        """The masks as a page's fields have them."""
+        if direction == "causal":
+            return {"open": ""}
+        return {"open": ",".join(map(str, open_layers)) or "all", "direction": direction}
 
     def _rule(self, open_layers: Sequence[int], direction: str) -> MaskRule:
         return leak.rule_of(open_layers, direction, self.decoder.shape.layers)

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from gptviz.lessons import PAGES, frame
 from gptviz.lessons.questions import Question
+from gptviz.pictures.file import template
 from gptviz.places import ASSETS
 from gptviz.service import Service
 from gptviz.web.answering import Answering
@@ -84,6 +85,8 @@ def static_files() -> Files:
     # Loaded only when a figure's step opens, and packed when it is first asked for.
     files.add("plotly.min.js", (Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_bytes())
     files.add("style.css", (fonts(ASSETS / "fonts") + style()).encode())
+    for page in PAGES:
+        files.add(f"saved/{page.KEY}.html", template(page.KEY).encode())
     for language in frame.LANGUAGES:
         manifest = json.dumps(frame.manifest(language), ensure_ascii=False, separators=(",", ":"))
         files.add(f"manifest-{language}.json", manifest.encode())

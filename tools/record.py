@@ -14,6 +14,7 @@ from typing import Any
 from playwright.sync_api import Browser, Response
 
 from gptviz.lessons import PAGES
+from gptviz.lessons.frame import question_key
 from tools.browsing import chromium, served, service_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "assets" / "recorded"
@@ -44,14 +45,9 @@ def asked(browser: Browser, address: str) -> dict[str, Any]:
     for response in answers:
         name, body = response.url.partition("?")[0].rsplit("/", 1)[1], response.text()
         if name != "status" and response.ok and len(body) <= MOST and "\n" not in body:
-            found[question(name, json.loads(response.request.post_data or "{}"))] = json.loads(body)
+            found[question_key(name, json.loads(response.request.post_data or "{}"))] = json.loads(body)
     page.close()
     return found
-
-
-def question(name: str, args: dict[str, Any]) -> str:
-    """The name of a question with its arguments, as widgets/kit/ask.js spells it."""
-    return f"{name} {json.dumps(dict(sorted(args.items())), ensure_ascii=False, separators=(',', ':'))}"
 
 
 def write(model: str, page: str, found: dict[str, Any]) -> None:

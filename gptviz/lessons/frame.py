@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -65,6 +66,11 @@ def manifest(language: str) -> dict[str, Any]:
         "examples": examples(_prose(language)),
         "recorded": recorded(),
     }
+
+
+def question_key(name: str, args: dict[str, Any]) -> str:
+    """A question with its arguments, as widgets/kit/ask.js spells it."""
+    return f"{name} {json.dumps(dict(sorted(args.items())), ensure_ascii=False, separators=(',', ':'))}"
 
 
 def recorded() -> dict[str, list[str]]:

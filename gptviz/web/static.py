@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 YEAR = "public, max-age=31536000, immutable"
-PACKED = (".js", ".css", ".json", ".svg")  # fonts are compressed already
+PACKED = (".js", ".css", ".json", ".svg", ".html")  # fonts are compressed already
 MODULE = "text/javascript; charset=utf-8"
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from bench import decode, gpu, measure, tokens
+from bench import decode, gpu, measure, patching, tokens
 
 
 @pytest.fixture
@@ -76,3 +76,10 @@ def test_without_cuda_the_gpu_checks_say_so_and_succeed(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["bench.gpu"])
     assert gpu.main() == 0
     assert "no CUDA" in capsys.readouterr().out
+
+
+def test_the_map_of_copied_places_is_timed_whole(tiny_shapes):
+    found = patching.run(quick=True)
+    json.dumps(found, allow_nan=False)
+    for row in found["patching"]:
+        assert 0 < row["seconds"]["stream"]["first"] <= row["seconds"]["stream"]["whole"]

@@ -299,3 +299,14 @@ def test_the_code_that_is_shown_is_the_code_that_ran(nano):
         define(name, "given, key, value")
         again = space[name](given, given.key.float(), given.value.float())  # nano's heads share no keys
         assert torch.equal(again, made[name]), name
+
+
+def test_a_long_look_comes_in_parts_and_each_part_says_the_same(tiny_llama, monkeypatch):
+    ids = ids_of(tiny_llama)
+    rule = MaskRule("none", frozenset({2}))
+    parts = list(leak.influence_parts(tiny_llama, ids, rule))
+    assert [len(part) for part in parts] == [2] * leak.PARTS
+    monkeypatch.setattr(leak, "PARTS", 1)
+    (whole,) = leak.influence_parts(tiny_llama, ids, rule)
+    assert torch.allclose(torch.cat(parts), whole, atol=1e-5)
+    assert torch.equal(torch.cat(parts) == 0, whole == 0)

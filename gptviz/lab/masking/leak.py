@@ -27,6 +27,7 @@ from gptviz.lab.surprise import surprisal
 
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
+PARTS = 6  # at least so many, where there are as many edits: who waits sees it grow, and can stop it
 REPLACEMENT = " the"
 SAME_NATS = 1e-3  # losses closer than this are called the same
 
@@ -266,7 +267,7 @@ def moved(decoder: Decoder, ids: list[int], edited: Sequence[Sequence[int]], rul
     is exact.
     """
     T = len(ids)
-    size = max(1, min(len(edited), TOKENS_AT_ONCE // T))
+    size = max(1, min(-(-len(edited) // PARTS), TOKENS_AT_ONCE // T))
     one_row = equal_shapes(decoder).one_row
     before = _logits(decoder, [ids] * size, rule, one_row)  # [B, T, V]
     for start in range(0, len(edited), size):

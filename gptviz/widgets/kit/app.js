@@ -244,6 +244,16 @@ export class App {
     navigator.clipboard ? navigator.clipboard.writeText(location.href).then(done, failed) : failed();
   }
 
+  /** The script that draws a page. @param {string} name */
+  load(name) {
+    return import(new URL(`../${name}/page.js`, import.meta.url).href);
+  }
+
+  /** What a file that was saved cannot answer. @param {string} words */
+  refused(words) {
+    this.parts.notice(words);
+  }
+
   // The picture
 
   /** Everything: frame, steps and stage. */

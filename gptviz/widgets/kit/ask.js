@@ -1,9 +1,10 @@
 // Questions to the server. An answer is kept while its arguments can come back; a long one streams and can be left.
-import { unpacked } from "./dom.js";
+import { packed, unpacked } from "./dom.js";
 import { language, text } from "./words.js";
 
-const BASE = new URL("../../../../", import.meta.url); // this file is gv/HASH/widgets/kit/ask.js
+const base = () => new URL("../../../../", import.meta.url); // this file is gv/HASH/widgets/kit/ask.js
 const KEPT = 40; // answers; a page needs a handful a prompt
+const RUNS = 4; // long answers, kept for a file only
 const FULL = [429, 503];
 const TRIES = 60; // when the line is full; with two seconds between them, longer than anybody waits
 
@@ -26,7 +27,7 @@ function missing() {
   if (!gone) {
     gone = true;
     const look = () =>
-      fetch(new URL("health", BASE)).then(
+      fetch(new URL("health", base())).then(
         (response) => (response.ok ? ((gone = false), back()) : void setTimeout(look, LOOK)),
         () => void setTimeout(look, LOOK),
       );
@@ -42,6 +43,47 @@ export class NotRecorded extends Error {}
 
 /** @type {Map<string, Promise<any>>} */
 const kept = new Map();
+/** @type {Map<string, any[]>} */
+const ran = new Map();
+/** @type {Record<string, any> | null} */
+let held = null; // in a file that was saved: all answers there are
+/** @type {(name: string, args: Record<string, any>) => any} */
+let derive = () => undefined;
+
+/**
+ * Answer from what a file holds, and never ask a server.
+ * @param {Record<string, any>} answers
+ * @param {(name: string, args: Record<string, any>) => any} other what follows from them, or undefined
+ */
+export function answerFrom(answers, other) {
+  held = answers;
+  derive = other;
+}
+
+/** @param {string} name @param {Record<string, any>} args */
+function lookUp(name, args) {
+  const found = /** @type {any} */ (held)[key(name, args)];
+  if (found !== undefined) return unpacked(found);
+  const other = derive(name, args);
+  if (other === undefined) throw new NotRecorded(text("frame.not_in_file"));
+  return other;
+}
+
+/**
+ * The answers of this page's picture so far, for a file: those about this text and model, or about neither.
+ * @param {string} words @param {string} model
+ * @returns {Promise<Record<string, any>>}
+ */
+export async function answered(words, model) {
+  const fits = (/** @type {string} */ id) => {
+    const args = JSON.parse(id.slice(id.indexOf(" ")));
+    return (args.text ?? words) === words && (args.model ?? model) === model;
+  };
+  const out = /** @type {Record<string, any>} */ ({});
+  for (const [id, values] of ran) if (fits(id)) out[id] = packed(values);
+  for (const [id, answer] of kept) if (fits(id)) out[id] = packed(await answer.catch(() => undefined));
+  return out;
+}
 
 /** @param {string} name @param {Record<string, any>} args */
 export const key = (name, args) =>
@@ -54,6 +96,7 @@ export const key = (name, args) =>
  * @param {{ fresh?: boolean }} [options] fresh: never from what is kept, for answers that change
  */
 export function ask(name, args = {}, { fresh = false } = {}) {
+  if (held) return new Promise((resolve) => resolve(lookUp(name, args)));
   if (fresh) return post(name, args).then(read);
   const id = key(name, args);
   let answer = kept.get(id);
@@ -74,6 +117,9 @@ export function ask(name, args = {}, { fresh = false } = {}) {
  * @param {AbortSignal} signal
  */
 export async function stream(name, args, take, signal) {
+  if (held) return lookUp(name, args).forEach(take);
+  /** @type {any[]} */
+  const values = [];
   const response = await post(name, args, signal);
   if (!response.ok || !response.body) return void (await read(response));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -88,10 +134,15 @@ export async function stream(name, args, take, signal) {
       const answer = unpacked(JSON.parse(line));
       if (answer && answer.error) throw new Sentence(answer.error);
       if (answer && answer.place) tell(text("frame.in_line", { place: answer.place }));
-      else take(answer);
+      else {
+        values.push(answer);
+        take(answer);
+      }
     }
-    if (done) return;
+    if (done) break;
   }
+  ran.set(key(name, args), values);
+  if (ran.size > RUNS) ran.delete(/** @type {string} */ (ran.keys().next().value));
 }
 
 /**
@@ -125,7 +176,7 @@ function pause(ms, signal) {
 /** @param {string} name @param {Record<string, any>} args @param {AbortSignal} [signal] */
 async function once(name, args, signal) {
   try {
-    return await fetch(new URL(`ask/${name}?lang=${encodeURIComponent(language())}`, BASE), {
+    return await fetch(new URL(`ask/${name}?lang=${encodeURIComponent(language())}`, base()), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(args),

@@ -1,4 +1,4 @@
-// Colours come from the stylesheet's tokens, so that light and dark are one place; labels take what contrasts more.
+// Colours come from the stylesheet's tokens, so that light and dark are one place; a label takes what can be read.
 
 /** @type {Map<string, number[]>} */
 const known = new Map();
@@ -6,13 +6,14 @@ const known = new Map();
 const listeners = new Set();
 
 /**
- * A token such as "--key" as [r, g, b].
+ * A token such as "--key", or a colour such as "#fff", as [r, g, b].
  * @param {string} name
  */
 export function rgb(name) {
   let found = known.get(name);
   if (!found) {
-    const hex = getComputedStyle(document.body).getPropertyValue(name).trim().replace("#", "");
+    const value = name.startsWith("#") ? name : getComputedStyle(document.body).getPropertyValue(name);
+    const hex = value.trim().replace("#", "");
     const full = hex.length === 3 ? [...hex].map((c) => c + c).join("") : hex;
     found = [0, 2, 4].map((i) => parseInt(full.slice(i, i + 2), 16) || 0);
     known.set(name, found);
@@ -51,16 +52,23 @@ export function ramp(from, to) {
   return out;
 }
 
+const ENOUGH = 4.5; // WCAG's contrast for text
+// not words: names of colours
+const INKS = ["--ink", "--card", "#000", "#fff"];
+
 /**
- * Ink or paper, whichever contrasts more with the mix of two tokens.
+ * The colour of words on the mix of two tokens: ink or paper, whichever contrasts more; between light and dark, where
+ * neither will do, black or white, one of which always does.
  * @param {string} from
  * @param {string} to
  * @param {number} t
  */
 export function label(from, to, t) {
   const ground = luminance(between(from, to, t));
-  const ink = contrast(luminance(rgb("--ink")), ground);
-  return ink >= contrast(luminance(rgb("--card")), ground) ? css("--ink") : css("--card");
+  const [ink, paper, black, white] = INKS.map((name) => ({ name, by: contrast(luminance(rgb(name)), ground) }));
+  const own = ink.by >= paper.by ? ink : paper;
+  const found = own.by >= ENOUGH ? own : black.by >= white.by ? black : white;
+  return css(found.name);
 }
 
 /** @param {string} name */

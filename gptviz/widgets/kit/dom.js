@@ -117,6 +117,22 @@ export function unpacked(value) {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unpacked(item)]));
 }
 
+/**
+ * The way back: typed arrays with a `shape` as packed tensors, for a file.
+ * @param {any} value
+ * @returns {any}
+ */
+export function packed(value) {
+  if (Array.isArray(value)) return value.map(packed);
+  if (value === null || typeof value !== "object") return value;
+  const kind = KINDS.find(([, kind]) => value instanceof kind);
+  if (!kind) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, packed(item)]));
+  const raw = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  let letters = "";
+  for (let i = 0; i < raw.length; i += 8192) letters += String.fromCharCode(...raw.subarray(i, i + 8192));
+  return { [kind[0]]: btoa(letters), shape: value.shape };
+}
+
 /** @type {[string, any][]} */
 const KINDS = [
   ["$f32", Float32Array],

@@ -1,5 +1,6 @@
 // The menus of the frame's first row: the model that runs, prompts worth a look, the link, and how the page looks.
 import { el, fill } from "./dom.js";
+import { savePicture } from "./file.js";
 import { close, popover } from "./menus.js";
 import { whole } from "./numbers.js";
 import { text } from "./words.js";
@@ -107,6 +108,7 @@ export function createMenu(app) {
       item(text("frame.table_view"), () => app.look("table", on.table ? "" : "1"), { pressed: on.table }),
       item(text("frame.guesses"), () => app.look("guesses", on.guesses ? "0" : ""), { pressed: on.guesses }),
       item(text("frame.theme"), () => app.theme()),
+      item(text("frame.save_picture"), () => savePicture(app)),
       item(text("frame.copy_link"), () => app.copyLink(), { kind: "gv-narrow" }),
       el("div", { class: "gv-narrow" }, el("h2", null, text("frame.examples")), ...exampleItems(app, false)),
       ...courseItems(app),

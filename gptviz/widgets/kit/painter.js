@@ -34,6 +34,7 @@ export class Painter {
       if (turn === this.turn) await this.paint(picture, turn, signal, ask, false);
     } catch (error) {
       if (turn !== this.turn || (error instanceof DOMException && error.name === "AbortError")) return;
+      if (error instanceof NotRecorded) return this.app.refused(error.message);
       if (!(error instanceof Sentence)) console.error(error);
       this.app.facts({}, true);
       stage.recorded(false);
@@ -84,7 +85,7 @@ export class Painter {
   async mount(name) {
     const { stage } = this.app.parts;
     if (!this.mounted.has(name)) {
-      const module = await import(new URL(`../${name}/page.js`, import.meta.url).href);
+      const module = await this.app.load(name);
       const box = document.createElement("div");
       box.className = `gv-picture gv-${name}`;
       if (this.app.state.page !== name) return;

@@ -1,8 +1,7 @@
 // The cells of the map, made once for a geometry, so that a change of colour runs through them.
-import { label as inkOn, mix } from "../kit/colour.js";
+import { label, mix } from "../kit/colour.js";
 import { svg } from "../kit/dom.js";
 import { delta } from "../kit/numbers.js";
-import { legible } from "./legible.js";
 
 /** @param {any} picture the svg @param {any} g the geometry @param {any} board */
 export function drawCells(picture, g, board) {
@@ -22,7 +21,7 @@ export function drawCells(picture, g, board) {
   for (let r = board.layers; r >= 0; r--)
     for (let c = g.from; c < g.from + g.shown; c++) {
       const node = group.children[index++];
-      const { kind, share } = tint(colour(r, c), numbers);
+      const { kind, share } = colour(r, c);
       node.dataset.kind = kind;
       node.style.fill = kind === "zero" ? "var(--void)" : mix("--card", `--${kind}`, share);
       node.style.setProperty(
@@ -50,7 +49,8 @@ const cell = (g, r, c) =>
 function value(g, r, c, board, kind, share) {
   const x = board.reach.change[r * board.tokens.length + c];
   const words = x === 0 ? "0" : delta(x).replace(/^0\./, "0.");
-  const colour = kind === "zero" ? "var(--soft)" : inkOn("--card", `--${kind}`, share);
+  // not words: names of colours
+  const colour = kind === "zero" ? "var(--soft)" : label("--card", `--${kind}`, share);
   return svg(
     "text",
     {
@@ -63,11 +63,6 @@ function value(g, r, c, board, kind, share) {
     },
     words.length * g.small * 0.6 > g.cw ? "" : words,
   );
-}
-
-/** A tint that a number can be read on, where there is one. @param {any} found @param {boolean} numbers */
-function tint({ kind, share }, numbers) {
-  return { kind, share: numbers && kind !== "zero" ? legible(`--${kind}`, share) : share };
 }
 
 /** Which cells have read what comes later, by the rule alone. @param {any} g @param {any} board */

@@ -1,9 +1,8 @@
 // The first four tokens, number by number: scores, plus a triangle of 0 and −∞, through softmax to weights.
-import { label as inkOn, mix } from "../kit/colour.js";
+import { label, mix } from "../kit/colour.js";
 import { el, fill } from "../kit/dom.js";
 import { decimal, percent } from "../kit/numbers.js";
 import { text } from "../kit/words.js";
-import { legible } from "./legible.js";
 
 const SAYS = new Map([
   ["causal", "grid_causal"],
@@ -97,10 +96,10 @@ function weights(now) {
 /** @param {string} mark */
 const sign = (mark) => el("span", { class: "gv-op" }, mark);
 
-/** @param {string} words @param {string} colour @param {number} wanted */
-function tinted(words, colour, wanted) {
-  const share = legible(colour, wanted);
-  const [background, color] = [mix("--card", colour, share), inkOn("--card", colour, share)];
+/** @param {string} words @param {string} colour @param {number} share */
+function tinted(words, colour, share) {
+  // not words: names of colours
+  const [background, color] = [mix("--card", colour, share), label("--card", colour, share)];
   return el("td", { style: { background, color } }, words);
 }
 

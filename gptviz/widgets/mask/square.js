@@ -1,9 +1,8 @@
 // The influence matrix as cells: rows are outputs, columns the tokens that were replaced.
-import { label as inkOn, mix } from "../kit/colour.js";
+import { label, mix } from "../kit/colour.js";
 import { svg } from "../kit/dom.js";
 import { delta } from "../kit/numbers.js";
 import { fit } from "./columns.js";
-import { legible } from "./legible.js";
 
 /** @param {HTMLElement} box @param {number} T @param {number} unit */
 export function sizesOf(box, T, unit) {
@@ -49,15 +48,15 @@ export function drawSquare(sizes, now, at) {
 function cell({ left, top, cell: side }, i, j, x, kind, full) {
   const [px, py] = [left + j * side, top + i * side];
   const none = kind === "wait" || kind === "zero";
-  const share = none || side < 27 ? full : legible(`--${kind}`, full);
-  const colour = none ? `var(--${kind === "wait" ? "card" : "void"})` : mix("--card", `--${kind}`, share);
+  const colour = none ? `var(--${kind === "wait" ? "card" : "void"})` : mix("--card", `--${kind}`, full);
   const size = Math.max(1, side - 1);
   const place = { x: px + 0.5, y: py + 0.5, width: size, height: size, rx: Math.min(2, side / 8) };
   const data = { "data-row": i, "data-column": j, "data-kind": kind };
   const box = svg("rect", { ...place, ...data, class: `gv-cell gv-cell-${kind}`, style: { fill: colour } });
   if (side < 27 || kind === "wait") return [box];
   const fs = Math.min(12.5, side * 0.34);
-  const ink = none ? "var(--soft)" : inkOn("--card", `--${kind}`, share);
+  // not words: names of colours
+  const ink = none ? "var(--soft)" : label("--card", `--${kind}`, full);
   const at = { x: px + side / 2, y: py + side / 2 + fs * 0.35, "text-anchor": "middle", "font-size": fs };
   return [box, svg("text", { ...at, class: "gv-tok", "pointer-events": "none", style: { fill: ink } }, short(x))];
 }

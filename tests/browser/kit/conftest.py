@@ -17,7 +17,7 @@ KINDS = {".js": "text/javascript", ".css": "text/css"}
 
 def serve(route: Route) -> None:
     """One file of gptviz/widgets, or an empty page."""
-    name = route.request.url.removeprefix(ADDRESS)
+    name = route.request.url.removeprefix(ADDRESS).partition("?")[0]
     if name:
         file = WIDGETS / name
         route.fulfill(body=file.read_text(encoding="utf-8"), content_type=KINDS[file.suffix])
