@@ -19,6 +19,7 @@ ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 DTYPES = ("float32", "bfloat16", "float16")
 DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d{1,2})?")
 ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+NAME = re.compile(r"\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:]+")
 CACHE = "GPTVIZ_CACHE"  # the one variable without a flag: where converted models are kept
 
 
@@ -35,6 +36,15 @@ class Chosen:
     offline: bool
     share: bool
     mcp: bool
+    hosts: frozenset[str]
+    proxied: bool
+    per_client: int
+    per_minute: int
+    body_mb: int
+    cache_mb: int
+    max_models: int
+    metrics: bool
+    access_log: bool
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,22 @@ def _switch(text: str) -> bool:
     if text.lower() not in (*ON, *OFF):
         raise ValueError(f"it must be one of {', '.join(ON)} or {', '.join(OFF[1:])}")
     return text.lower() in ON
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def check(text: str) -> int:
+        if not (re.fullmatch(r"[0-9]{1,9}", text) and low <= int(text) <= high):
+            raise ValueError(f"it must be a whole number from {low} to {high}")
+        return int(text)
+
+    return check
+
+
+def _names(text: str) -> frozenset[str]:
+    names = frozenset(name.strip().lower() for name in text.split(",") if name.strip())
+    if not all(name == "*" or NAME.fullmatch(name) for name in names):
+        raise ValueError("it must be names with commas between them, such as viz.example.org,.school.org, or * for any")
+    return names
 
 
 def _mcp(text: str) -> bool:
@@ -220,4 +246,13 @@ FLAGS = (
     Flag("offline", "", "use only what is on this machine", _switch),
     Flag("share", "", "ask Gradio for a public link", _switch),
     Flag("mcp", "", "offer the endpoints to agents as tools of an MCP server", _mcp),
+    Flag("hosts", "", "names by which the page is reached, with commas; .example.org is all below it, * any", _names),
+    Flag("proxied", "", "believe the proxy before it which client and name it speaks for", _switch),
+    Flag("per-client", "250", "questions of one address that may run or wait at once", _whole(1, 100_000)),
+    Flag("per-minute", "6000", "questions that one address may ask in a minute; 0: any number", _whole(0, 10_000_000)),
+    Flag("body-mb", "4", "largest question, in megabytes", _whole(1, 100)),
+    Flag("cache-mb", "512", "memory for what was computed, in megabytes", _whole(8, 1_000_000)),
+    Flag("max-models", "2", "models kept loaded; with 1 the bundled one goes when the other is ready", _whole(1, 16)),
+    Flag("metrics", "", "figures for Prometheus at /metrics", _switch),
+    Flag("access-log", "", "a line for each request, without what was asked", _switch),
 )

@@ -19,6 +19,7 @@ from gptviz.service import Service
 from gptviz.shell import App, build
 from gptviz.web import events
 from gptviz.web.line import Bounds, Full, Line, Turns
+from gptviz.web.serving import Serving
 
 SMALL = Bounds(per_client=6, quick=5, long=4, per_question=4)
 
@@ -68,7 +69,7 @@ def slow(nano: Decoder, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, 
     stock = frame.questions
     more = [Question("slow", made.answer), Question("forever", made.forever, limit=2)]
     monkeypatch.setattr(frame, "questions", lambda service: [*stock(service), *more])
-    app = build(service, SMALL)
+    app = build(service, Serving(SMALL))
     _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     yield url, made, app
     app.demo.close()
