@@ -12,12 +12,13 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from bench import decode, load, page, panel, patching, slider, tokens
+from bench import decode, load, memory, page, panel, patching, slider, tokens
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "decode": decode.run,
     "prefill": decode.run_prefill,
     "load": load.run,
+    "memory": memory.run,
     "page": page.run,
     "panel": panel.run,
     "patching": patching.run,

@@ -19,8 +19,10 @@ from gptviz import __version__
 
 if TYPE_CHECKING:
     from gptviz.flags import Chosen
+    from gptviz.web.serving import Serving
 
 NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL)  # how a system says that an address is not its own
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 DAY = 86_400  # seconds
 
 
@@ -105,10 +107,11 @@ def serve(chosen: Chosen) -> None:
     from gptviz.shell import build
 
     _quiet()
-    service = Service(Options(chosen.model, chosen.offline, chosen.device, chosen.dtype))
+    options = Options(chosen.model, chosen.offline, chosen.device, chosen.dtype, chosen.cache_mb, chosen.max_models)
+    service = Service(options)
     service.start()
     try:
-        _, _, public = build(service).launch(
+        _, _, public = build(service, _serving(chosen)).launch(
             root_path=chosen.root_path or None,
             server_name=f"[{chosen.host}]" if ":" in chosen.host else chosen.host,
             server_port=chosen.port,
@@ -123,6 +126,23 @@ def serve(chosen: Chosen) -> None:
     _say_where(chosen, public)
     while True:
         time.sleep(DAY)
+
+
+def _serving(chosen: Chosen) -> Serving:
+    """How the page is served. Where it listens on this machine alone, it answers to this machine's names alone."""
+    from gptviz.web.gate import Hosts
+    from gptviz.web.line import Bounds
+    from gptviz.web.serving import Serving
+
+    names = set(chosen.hosts)
+    if names or chosen.host in LOOPBACK:
+        names |= {*LOOPBACK, chosen.host.lower(), *([".gradio.live"] if chosen.share else [])}
+    return Serving(
+        Bounds(chosen.per_client, chosen.per_minute, body_bytes=chosen.body_mb * 1_000_000),
+        Hosts(frozenset() if "*" in names else frozenset(names), chosen.proxied),
+        chosen.metrics,
+        chosen.access_log,
+    )
 
 
 def _quiet() -> None:

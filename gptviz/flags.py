@@ -20,6 +20,7 @@ ON, OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 DTYPES = ("float32", "bfloat16", "float16")
 DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d{1,2})?")
 ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+NAME = re.compile(r"\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:]+")
 CACHE = "GPTVIZ_CACHE"  # the one variable without a flag: where converted models are kept
 
 
@@ -36,6 +37,15 @@ class Chosen:
     offline: bool
     share: bool
     mcp: bool
+    hosts: frozenset[str]
+    proxied: bool
+    per_client: int
+    per_minute: int
+    body_mb: int
+    cache_mb: int
+    max_models: int
+    metrics: bool
+    access_log: bool
 
 
 class Wrong(ValueError):
@@ -128,6 +138,22 @@ def _switch(text: str) -> bool:
     if text.lower() not in (*ON, *OFF):
         raise Wrong(Said("door.switch", on=ON, off=OFF[1:]))
     return text.lower() in ON
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def check(text: str) -> int:
+        if not (re.fullmatch(r"[0-9]{1,9}", text) and low <= int(text) <= high):
+            raise Wrong(Said("door.whole", low=low, high=high))
+        return int(text)
+
+    return check
+
+
+def _names(text: str) -> frozenset[str]:
+    names = frozenset(name.strip().lower() for name in text.split(",") if name.strip())
+    if not all(name == "*" or NAME.fullmatch(name) for name in names):
+        raise Wrong(Said("door.hosts"))
+    return names
 
 
 def _mcp(text: str) -> bool:
@@ -232,4 +258,13 @@ FLAGS = (
     Flag("offline", "", Said("door.help_offline"), _switch),
     Flag("share", "", Said("door.help_share"), _switch),
     Flag("mcp", "", Said("door.help_mcp"), _mcp),
+    Flag("hosts", "", Said("door.help_hosts"), _names),
+    Flag("proxied", "", Said("door.help_proxied"), _switch),
+    Flag("per-client", "250", Said("door.help_per_client"), _whole(1, 100_000)),
+    Flag("per-minute", "6000", Said("door.help_per_minute"), _whole(0, 10_000_000)),
+    Flag("body-mb", "4", Said("door.help_body_mb"), _whole(1, 100)),
+    Flag("cache-mb", "512", Said("door.help_cache_mb"), _whole(8, 1_000_000)),
+    Flag("max-models", "2", Said("door.help_max_models"), _whole(1, 16)),
+    Flag("metrics", "", Said("door.help_metrics"), _switch),
+    Flag("access-log", "", Said("door.help_access_log"), _switch),
 )

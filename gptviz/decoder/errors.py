@@ -68,7 +68,7 @@ def quoted(value: object) -> str:
 
 
 def brief(value: object) -> str:
-    """A bad value, cut short: at most 60 characters, and none that cannot be sent."""
+    """A bad value as an error repeats it: at most 60 characters, and none that cannot be seen or sent."""
     text = str(value)
     cut = text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
-    return cut.encode(errors="backslashreplace").decode()
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)

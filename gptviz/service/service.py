@@ -28,7 +28,6 @@ T = TypeVar("T")
 
 MAX_CHARACTERS = 40_000  # refused before tokenizing; far above what any context here can hold
 MAX_PANEL_TOKENS = 2_048  # T x T matrices of every head: above this a laptop's memory is the limit, not the model
-CACHE_BYTES = 512 * 2**20
 TRAININGS = 2  # at once: each takes its turns on the one worker
 
 
@@ -37,13 +36,14 @@ class Service:
 
     def __init__(self, options: Options | None = None) -> None:
         self.worker = Worker()
-        self._cache = Cache(CACHE_BYTES)
+        options = options or Options()
+        self._cache = Cache(options.cache_mb * 2**20)
         self._runs = RunCache(self.worker, self._cache)
-        self._models = Models()
+        self._models = Models(options.max_models)
         self._crowds: dict[int, Crowd] = {}
         self._lock = threading.Lock()
         self._training = threading.BoundedSemaphore(TRAININGS)
-        self._loader = Loader(options or Options(), self.add)
+        self._loader = Loader(options, self.add)
 
     # Models
 
@@ -65,7 +65,14 @@ class Service:
     def add(self, decoder: Decoder, *, first: bool = True) -> None:
         """Make a decoder available, under a name of its own; `first` makes it the default."""
         decoder.between_layers = self.worker.breathe
-        self._models.add(decoder, first=first)
+        for gone in self._models.add(decoder, first=first):
+            self._cache.drop(lambda key, gone=gone: gone.identity in key[1:3])  # type: ignore[misc]
+            self._crowds.pop(gone.identity, None)
+
+    @property
+    def cache_bytes(self) -> int:
+        """The bytes of all that is kept."""
+        return self._cache.bytes
 
     @property
     def default(self) -> str:

@@ -147,15 +147,6 @@ class MaskEffect:
 
 
 @dataclass(frozen=True)
-class Narrow:
-    """How many of the opened layers (`of`) keep a narrower reach than this text, and the shortest one, in tokens."""
-
-    layers: int
-    of: int
-    size: int
-
-
-@dataclass(frozen=True)
 class Influence:
     """`matrix` [T, T]: how far output i moves when token j is replaced."""
 
@@ -340,16 +331,6 @@ def basis_json(basis: Basis) -> dict[str, Any]:
 def opened(rule: MaskRule, layers: int) -> list[int]:
     """The layers that are not causal under this rule."""
     return [layer for layer in range(layers) if rule.pattern(layer) != "causal"]
-
-
-def narrow_when_open(reaches: Sequence[Reach], rule: MaskRule, T: int) -> Narrow:
-    """The opened layers in which this text of T tokens still cannot be read whole, and the shortest reach of those.
-
-    Opened, a layer reads as far ahead as it reads back, so a window stays a window.
-    """
-    open_layers = opened(rule, len(reaches))
-    found = [reaches[layer] for layer in open_layers if reaches[layer].keys(T - 1) < T]
-    return Narrow(len(found), len(open_layers), min((reach.size or 0 for reach in found), default=0))
 
 
 def finite(values: Tensor, decoder: Decoder) -> Tensor:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from gptviz.decoder.errors import UserError
+from gptviz.lab.writing.order import likeliest_first
 
 MAX_SEED = 2**32 - 1
 PENALTIES = (0.01, 100.0)  # beyond them points overflow or vanish
@@ -92,7 +93,7 @@ def stages(logits: Tensor, settings: Settings, past: Sequence[int] = NOTHING) ->
     own = _checked(logits)  # [V]
     raw = _softmax(own, 1.0)
     z = penalised(own, past, settings.repetition_penalty)  # [V]
-    order = torch.sort(z, descending=True, stable=True).indices  # [V]
+    order = likeliest_first(z)  # [V]
     plain = raw if z is own else _softmax(z, 1.0)
     tempered = _one_hot(order) if settings.temperature == 0 else _softmax(z, settings.temperature)
     possible = z > -math.inf
@@ -236,7 +237,9 @@ def sampler(settings: Settings, seed: int, *, start: int = 0, past: Sequence[int
 
 def greedy(logits: Tensor) -> int:
     """The likeliest id; of equal logits the lowest id."""
-    return int(_checked(logits).argmax())
+    best = int(logits.argmax())  # NaN, where any is
+    _check_largest(float(logits[best]))
+    return best
 
 
 def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]:
@@ -244,6 +247,8 @@ def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]
     text = list(past)
 
     def choose(logits: Tensor) -> int:
+        if settings.repetition_penalty == 1:
+            return greedy(logits)
         text.append(int(penalised(_checked(logits), text, settings.repetition_penalty).argmax()))
         return text[-1]
 
@@ -255,11 +260,15 @@ def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]
 
 def _checked(logits: Tensor) -> Tensor:
     z = logits.detach().double().cpu()
-    if bool(torch.isnan(z).any()) or bool((z == math.inf).any()):
-        raise UserError("odd_logit")
-    if not bool((z > -math.inf).any()):
-        raise UserError("no_logit")
+    _check_largest(float(z.max()))  # which is NaN where any is
     return z
+
+
+def _check_largest(z: float) -> None:
+    if z == -math.inf:
+        raise UserError("no_logit")
+    if not math.isfinite(z):
+        raise UserError("odd_logit")
 
 
 def _softmax(z: Tensor, temperature: float) -> Tensor:
