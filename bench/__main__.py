@@ -14,13 +14,28 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from bench import ctranslate, decode, load, page, painted, panel, patching, report, roundtrip, slider, start, tokens
+from bench import (
+    ctranslate,
+    decode,
+    load,
+    memory,
+    page,
+    painted,
+    panel,
+    patching,
+    report,
+    roundtrip,
+    slider,
+    start,
+    tokens,
+)
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "decode": decode.run,
     "prefill": decode.run_prefill,
     "load": load.run,
     "ctranslate": ctranslate.run,
+    "memory": memory.run,
     "page": page.run,
     "painted": painted.run,
     "panel": panel.run,

@@ -165,6 +165,7 @@ TITLES = {
     "start": "A cold start with the bundled model",
     "load": "A class at once",
     "panel": "All heads against one forward pass, without a browser",
+    "memory": "Memory held",
     "patching": "The map of copied places",
     "tokens": "Cutting long texts into tokens",
 }
