@@ -80,7 +80,7 @@ def test_without_cuda_the_gpu_checks_say_so_and_succeed(monkeypatch, capsys):
 
 def test_the_report_has_every_part_and_is_whole_or_not_there(tmp_path):
     lanes = {"total_s": 0.5, "kb": 30.0}
-    figures = {
+    figures: dict[str, dict] = {
         "painted": {"heads": 144, "rows": [{"tokens": 16, "gptviz": lanes, "bertviz": lanes, "plotly": lanes}]},
         "slider": {"vocabulary": 50257, "moves": 3, "median_ms": 4.0, "p90_ms": 5.0},
         "start": {"ready_s": 3.0},
