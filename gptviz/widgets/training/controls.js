@@ -2,7 +2,7 @@
 import { el, segment } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 
-const STATES = ["learn", "level", "mistakes", "padding", "own", "encoder", "copier"];
+const STATES = ["learn", "level", "mistakes", "padding", "own", "encoder", "copier", "history"];
 const RATES = [0.0005, 0.002, 0.05];
 
 /** @param {any} app @param {{ again: () => void, pads: (count: number) => void }} acts */
