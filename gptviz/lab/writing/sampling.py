@@ -38,11 +38,11 @@ class Settings:
     def __post_init__(self) -> None:
         t, k, p = self.temperature, self.top_k, self.top_p
         if not _is_number(t) or not math.isfinite(t) or t < 0:
-            raise UserError(f"temperature is {t}; it must be a number from 0 (greedy) up.")
+            raise UserError("temperature", value=t)
         if not _is_number(k) or not math.isfinite(k) or k != int(k) or k < 0:
-            raise UserError(f"top_k is {k}; it must be a whole number from 0 (off) up.")
+            raise UserError("top_k", value=k)
         if not _is_number(p) or not 0 <= p <= 1:
-            raise UserError(f"top_p is {p}; it must be a number from 0 to 1 (off).")
+            raise UserError("top_p", value=p)
         _within("min_p", self.min_p, 0, 1)
         _within("repetition_penalty", self.repetition_penalty, *PENALTIES)
 
@@ -146,7 +146,7 @@ def entropy_curve(logits: Tensor, temperatures: Sequence[float]) -> list[float]:
 def bars(result: Stages, count: int) -> tuple[list[Bar], float]:
     """The `count` likeliest tokens as bars, and the mass (after temperature) of all the tokens outside them."""
     if not 1 <= count <= len(result.order):
-        raise UserError(f"count is {count}; it must be from 1 to {len(result.order):,}.")
+        raise UserError("whole_between", name="count", value=count, low=1, high=len(result.order))
     ids = result.order[:count]
     columns = zip(
         ids.tolist(),
@@ -189,10 +189,8 @@ def draws(result: Stages, seed: int, n: int, *, start: int = 0) -> list[int]:
 
 def check_seed(seed: int) -> int:
     """The seed, if it is a whole number from 0 to 2³² − 1. UserError otherwise."""
-    if not _is_number(seed) or seed != seed or seed in (math.inf, -math.inf) or seed != int(seed):
-        raise UserError(f"seed is {seed}; it must be a whole number from 0 to {MAX_SEED:,}.")
-    if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"seed is {seed}; it must be a whole number from 0 to {MAX_SEED:,}.")
+    if not _is_number(seed) or not 0 <= seed <= MAX_SEED or seed != int(seed):  # NaN is in no range
+        raise UserError("whole_between", name="seed", value=seed, low=0, high=MAX_SEED)
     return int(seed)
 
 
@@ -268,9 +266,9 @@ def _checked(logits: Tensor) -> Tensor:
 
 def _check_largest(z: float) -> None:
     if z == -math.inf:
-        raise UserError("Every logit is −inf, so no token is possible; at least one must be finite.")
+        raise UserError("no_logit")
     if not math.isfinite(z):
-        raise UserError("A logit is not a number or is infinite; logits must be finite or −inf.")
+        raise UserError("odd_logit")
 
 
 def _softmax(z: Tensor, temperature: float) -> Tensor:
