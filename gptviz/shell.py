@@ -32,6 +32,7 @@ from gptviz.web.static import Files
 from gptviz.web.watch import Figures, Watch
 from gptviz.widgets import WIDGETS, fonts, scripts, style
 
+SANS, MONO = "Plex Sans", "Plex Mono"  # not words: fonts
 SESSIONS = 200  # Gradio keeps each browser's last outputs; its own default of 10,000 would fill the memory
 
 
@@ -96,7 +97,7 @@ def static_files() -> Files:
 def launch_options(app: App) -> dict[str, Any]:
     """What `launch()` needs so that the page looks right, asks no other host for anything, and stays bounded."""
     return {
-        "theme": gr.themes.Base(font=gr.themes.Font("Plex Sans"), font_mono=gr.themes.Font("Plex Mono")),
+        "theme": gr.themes.Base(font=gr.themes.Font(SANS), font_mono=gr.themes.Font(MONO)),
         "footer_links": ["api", "settings"],
         "run_history": False,  # it would keep prompts in the browser of a shared computer
         "ssr_mode": False,

@@ -21,13 +21,8 @@ class UserError(ValueError):
     """
 
     def __init__(self, key: str, /, **values: Any) -> None:
-        if " " in key:  # a sentence that has not yet moved to the words
-            self.said = Said("errors.moving", sentence=key)
-            super().__init__(key)
-            return
-        self.said = Said(
-            key if "." in key else f"errors.{key}", **{name: _shown(name, v) for name, v in values.items()}
-        )
+        whole = key if "." in key else f"errors.{key}"
+        self.said = Said(whole, **{name: _shown(name, v) for name, v in values.items()})  # not words: the caller's key
         super().__init__(self.said)
 
     @staticmethod

@@ -74,9 +74,7 @@ def _other_questions(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         chosen = small_enough(service, decoder)
         if chosen is None:
-            raise UserError(
-                f"{decoder.name} reads {decoder.shape.context:,} tokens; no model with a short context is loaded here."
-            )
+            raise UserError("no_short_context", model=decoder.name, n=decoder.shape.context)
         if chosen is not decoder:
             _, ids = service.encode(text, chosen.name)
         found = service.once(chosen, to_the_edge, ids)
@@ -135,7 +133,7 @@ def rows_three_times(service: Service, decoder: Decoder, ids: list[int], keep: i
     """The rows of the first `keep` tokens (0: half), three times. UserError for a text of one token."""
     ids = ids[:ROWS_TOKENS]
     if len(ids) < 2:
-        raise UserError("The text has one token; this picture needs a beginning and something after it.")
+        raise UserError("too_short_for_prefix", n=len(ids))
     keep = keep or (len(ids) + 1) // 2
     found = service.once(decoder, cache_rows.moved, ids, keep)
     return {

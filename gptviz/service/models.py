@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 
 
 class Models:
@@ -35,8 +35,7 @@ class Models:
         loaded = self.all()
         found = next((decoder for decoder in loaded if name in ("", decoder.name)), None)
         if found is None:
-            names = ", ".join(decoder.name for decoder in loaded)
-            raise UserError(f'model is "{brief(name)}"; the models loaded here are {names}.')
+            raise UserError("no_such_model", value=name, loaded=[decoder.name for decoder in loaded])
         return found
 
     def all(self) -> list[Decoder]:

@@ -101,7 +101,7 @@ def test_every_flag_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--root-path", "/a/../b"], ["--root-path"]),
         (["--root-path", "//evil.example"], ["--root-path"]),
         (["--hosts", "a b"], ["--hosts", '"a b"', "viz.example.org"]),
-        (["--per-client", "0"], ["--per-client", '"0"', "1 to 100000"]),
+        (["--per-client", "0"], ["--per-client", '"0"', "1 to 100,000"]),
         (["--cache-mb", "-5"], ["--cache-mb"]),
         (["--max-models", "many"], ['"many"', "1 to 16"]),
         (["--prot", "8000"], ["--prot 8000", "--help"]),

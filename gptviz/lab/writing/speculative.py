@@ -82,7 +82,7 @@ class Speculation:
             raise UserError("whole_between", name="length", value=self.most, low=1, high=MOST_DRAFT)
         self.room = min(self.new_tokens, self.decoder.shape.context - len(self.prompt))
         if self.room == 0:
-            raise UserError("context_full", tokens=len(self.prompt), name=self.decoder.name)
+            raise UserError("context_full", n=len(self.prompt), model=self.decoder.name)
         if any(rows.most is not None for rows in self.decoder.cache_rows):
             raise UserError("rows_gone", name=self.decoder.name)
 
