@@ -13,6 +13,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gptviz.words import Said
+
 if TYPE_CHECKING:
     from gptviz.service import Service
     from gptviz.web.line import Line
@@ -69,16 +71,16 @@ class Figures:
         self._registry = p.CollectorRegistry()
         p.ProcessCollector(registry=self._registry)
         names = ["kind", "question", "status"]
-        self._requests: Any = p.Counter("gptviz_requests", "Requests that have ended", names, registry=self._registry)
+        self._requests: Any = p.Counter("gptviz_requests", Said("door.metric_requests"), names, registry=self._registry)
         self._seconds: Any = p.Histogram(
-            "gptviz_seconds", "Seconds of a request", ["kind"], registry=self._registry, buckets=BUCKETS
+            "gptviz_seconds", Said("door.metric_seconds"), ["kind"], registry=self._registry, buckets=BUCKETS
         )
         for name, text, value in (
-            ("gptviz_line_quick", "Questions with one answer, running or waiting", lambda: line.kinds[False]),
-            ("gptviz_line_long", "Questions with many values, running or waiting", lambda: line.kinds[True]),
-            ("gptviz_worker_waiting", "Jobs that wait for the model", lambda: service.worker.waiting),
-            ("gptviz_cache_bytes", "Bytes of kept runs and results", lambda: service.cache_bytes),
-            ("gptviz_models", "Loaded models", lambda: len(service.names)),
+            ("gptviz_line_quick", Said("door.metric_line_quick"), lambda: line.kinds[False]),
+            ("gptviz_line_long", Said("door.metric_line_long"), lambda: line.kinds[True]),
+            ("gptviz_worker_waiting", Said("door.metric_waiting"), lambda: service.worker.waiting),
+            ("gptviz_cache_bytes", Said("door.metric_cache"), lambda: service.cache_bytes),
+            ("gptviz_models", Said("door.metric_models"), lambda: len(service.names)),
         ):
             p.Gauge(name, text, registry=self._registry).set_function(value)
 
