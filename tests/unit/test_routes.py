@@ -24,9 +24,9 @@ def halves(decoder: Decoder) -> Halves:
 
 
 def share(part: Tensor, whole: Tensor) -> float:
-    return max(
-        0.0, sum(abs(float(x)) for x in whole) - sum(abs(float(w - p)) for w, p in zip(whole, part, strict=True))
-    )
+    part, whole = part.detach(), whole.detach()
+    left = sum(abs(float(w - p)) for w, p in zip(whole, part, strict=True))
+    return max(0.0, sum(abs(float(x)) for x in whole) - left)
 
 
 @torch.inference_mode()
