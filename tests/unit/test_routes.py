@@ -10,8 +10,11 @@ import torch
 from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
+from gptviz.decoder.edits import Edits
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.tokens import Tokenizer
+from gptviz.lab.looking import ablation
+from gptviz.lab.looking.attribution import attribution
 from gptviz.lab.looking.routes import Halves, Place, routes
 from tests import tiny
 
@@ -133,6 +136,25 @@ def test_an_earlier_token_is_made_of_what_stands_before_it(tiny_llama: Decoder) 
     found = routes(tiny_llama, IDS, position=3, least=0.01)
     assert max(edge.query for edge in found.edges) == 3
     assert max(place.place for place in found.places) == 3
+
+
+def test_pushing_looking_and_carrying_are_three_questions(smollm2: Decoder) -> None:
+    """What the page says of SmolLM2 and the two names: each question has another head for an answer."""
+    ids = smollm2.tokenizer.encode("When Mary and John went to the store, John gave a drink to")
+    mary, john = ids[1], ids[3]
+    found = attribution(smollm2, ids, target=mary, against=john)
+    heads = [part for part in found.parts if part.kind == "head"]
+    top = max(found.parts, key=lambda part: abs(part.value))
+    assert (top.kind, top.layer, top.head, ids[int(found.reads[top.layer, top.head])]) == ("head", 23, 3, john)
+    looking = [part for part in heads if ids[int(found.reads[part.layer, part.head])] == mary]
+    reader = max(looking, key=lambda part: float(found.weight[part.layer, part.head]))
+    assert (reader.layer, reader.head) == (24, 4)
+    assert reader.value < -1  # it works against her
+    off = ablation.ablate(smollm2, ids, Edits(frozenset({(24, 4)})))
+    assert float(off.before[mary]) == pytest.approx(0.923, abs=0.005)
+    assert float(off.after[mary]) == pytest.approx(0.978, abs=0.005)
+    route = routes(smollm2, ids, least=0.03)
+    assert not [edge for edge in route.edges if (edge.layer, edge.head, edge.query) == (23, 3, len(ids) - 1)]
 
 
 def test_what_cannot_be_is_one_sentence(tiny_gpt2: Decoder) -> None:
