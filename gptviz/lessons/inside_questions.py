@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 from gptviz.decoder.pieces import single
 from gptviz.lab.looking import neurons as fired
 from gptviz.lab.looking import patching as copied
@@ -102,5 +102,5 @@ def piece(decoder: Decoder, text: str, name: str) -> int:
     """The one token that continues a text by this one. UserError where the vocabulary has none."""
     found = single(decoder.tokenizer, text, name, decoder.shape.vocabulary)
     if found is None:
-        raise UserError(f'{name} is "{brief(text)}", which is no single token of {decoder.name}; name one that is.')
+        raise UserError("no_single_token", name=name, value=text, model=decoder.name)
     return found
