@@ -78,7 +78,7 @@ def test_the_tokens_a_neuron_pushes_are_those_whose_logits_it_moves(name: str, r
     model: Any = decoder.model
     with torch.inference_mode():
         _, active, rows, _ = by_hand(decoder, LAYER)
-        x = decoder.run(IDS, residual=True).residual[-1, -1].double()  # type: ignore[index]
+        x = decoder.run(IDS, residual=True).residual[-1, -1].double()
         written = active[-1, found.index] * rows[found.index]
         if hasattr(model, "transformer"):
             norm = model.transformer.ln_f
