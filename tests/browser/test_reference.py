@@ -65,7 +65,7 @@ def test_the_calculator_counts_any_shape(page: Page) -> None:
     page.wait_for_function("new URLSearchParams(location.search).get('C') === '2048'")
     page.get_by_label("heads h", exact=True).fill("7")
     expect(page.locator(".gv-rf-trouble")).to_have_text(
-        "d is 768, which 7 heads do not divide; choose a multiple of h."
+        "d is 768, which 7 heads do not divide; it must be a multiple of h."
     )
     page.get_by_label("Start from").select_option("Llama-3-8B")
     said(page, "8,030,261,248")
