@@ -158,7 +158,7 @@ def test_nothing_is_answered_from_another_models_results(
 
 
 def test_names_that_are_shown_always_differ(models, tiny_gpt2):
-    service = Service()
+    service = Service(Options(max_models=3))
     for decoder in [*models, tiny_gpt2, *models]:  # offering one again changes nothing but the order
         service.add(decoder)
     assert sorted(service.names) == ["nano", "nano (2)", "tiny-gpt2"]
