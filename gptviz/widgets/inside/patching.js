@@ -25,8 +25,8 @@ class Patching {
     const named = el("label", { class: "gv-from" }, el("span", null, text("inside.patch_source")), this.source);
     this.picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
     this.state = el("p", { class: "gv-soft gv-patchstate", role: "status" });
-    const bar = el("div", { class: "gv-bar gv-patchbar" }, this.part.box, named);
-    root.append(bar, el("div", { class: "gv-fill" }, this.picture), this.state);
+    this.bar = el("div", { class: "gv-bar gv-patchbar" }, this.part.box, named);
+    root.append(this.bar, el("div", { class: "gv-fill" }, this.picture), this.state);
     /** @type {Map<string, any>} */
     this.maps = new Map();
     /** @type {any} */
@@ -137,7 +137,7 @@ class Patching {
   resize() {
     if (!this.now || !this.now.value) return fill(this.picture);
     const { width, height, unit } = this.app.parts.stage.size();
-    const tall = height - 42 * unit - 22;
+    const tall = height - this.bar.offsetHeight - 10 * unit - 22;
     this.picture.setAttribute("width", String(width));
     this.picture.setAttribute("height", String(tall));
     return fill(this.picture, ...draw(this.now.value, width, tall, unit));
@@ -226,7 +226,7 @@ function names(value, left, w, y, unit) {
   return value.tokens.flatMap((/** @type {any} */ token, /** @type {number} */ t) => {
     const other = value.source_tokens[t];
     const differs = other.id !== token.id;
-    if (room < 3 && !differs && t !== value.tokens.length - 1) return [];
+    if (room < 5 && !differs && t !== value.tokens.length - 1) return [];
     const x = left + (t + 0.5) * w;
     const fits = Math.max(room, 6);
     const own = [mark(x, y + 14 * unit, clip(token.shown, fits), "gv-tick", "middle")];
