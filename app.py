@@ -6,7 +6,8 @@ import sys
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # until gptviz.cli decides: no traceback of an import
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
-        sys.exit("gptviz needs Python 3.11 to 3.14; this is %d.%d." % sys.version_info[:2])  # noqa: UP031
+        needed = "gptviz needs Python 3.11 to 3.14; this is %d.%d."  # not words: it must work on any Python
+        sys.exit(needed % sys.version_info[:2])
     from gptviz.cli import main
 
     main()

@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
         from gptviz.decoder.errors import UserError
 
         return UserError
-    raise AttributeError(f"module 'gptviz' has no attribute {name!r}")
+    raise AttributeError(f"module 'gptviz' has no attribute {name!r}")  # not words: a mistake in code
 
 
 def __dir__() -> list[str]:

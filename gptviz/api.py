@@ -22,7 +22,7 @@ from torch import Tensor
 
 from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 from gptviz.decoder.run import Run
 from gptviz.decoder.sources import weights
 from gptviz.lab.looking import heads, logit_lens
@@ -79,7 +79,7 @@ class Lens(tuple[Reading, ...], Drawn):
     """L+1 readings of one position: after the embedding, and after each layer."""
 
     def __repr__(self) -> str:
-        return f"Lens({len(self)} readings)"
+        return f"Lens({len(self)} readings)"  # not words: a value in Python
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,13 @@ class Model:
     def __repr__(self) -> str:
         shape, where = self.decoder.shape, self.decoder.device
         kind = str(self.decoder.dtype).removeprefix("torch.")
-        return f"<gptviz {self.decoder.name}: {shape.layers} layers × {shape.heads} heads, {kind} on {where}>"
+        parts = f"{shape.layers} layers × {shape.heads} heads, {kind} on {where}"  # not words: a value in Python
+        return f"<gptviz {self.decoder.name}: {parts}>"
 
     def ids(self, text: str) -> list[int]:
         """The text's token ids [T]. UserError for an empty text and for one that is longer than the context."""
         if not isinstance(text, str) or not text:
-            raise UserError(f"text is {brief(repr(text))}; it must be a string of at least one character.")
+            raise UserError("filled_string", name="text", value=text)
         return self.decoder.check_ids(self.decoder.tokenizer.encode(text))
 
     def tokens(self, text: str) -> list[str]:
@@ -137,7 +138,7 @@ class Model:
     ) -> Attention:
         """One head from scores through mask to weights; `stage` is "scores", "masked" or "weights"."""
         if stage not in heads.STAGES:
-            raise UserError(f'stage is "{brief(stage)}"; it must be one of {", ".join(heads.STAGES)}.')
+            raise UserError("one_of", name="stage", value=stage, allowed=list(heads.STAGES))
         layer, head = self.decoder.check_layer(layer), self.decoder.check_head(head)
         rule = self._rule(open_layers, "none" if open_layers else "causal")
         found = self.decoder.run(self.ids(text), rule=rule, capture=[layer], last_only=True).attention[layer]
@@ -151,7 +152,7 @@ class Model:
         open_layers: Sequence[int] = (),
         direction: str = "causal",
         position: int = -1,
-        replacement: str = " the",
+        replacement: str = " the",  # not words: a piece of a vocabulary
     ) -> Mask:
         """What moves when the token at `position` is replaced: stream [L+1, T] and logits [T], largest |Δ| each."""
         ids = self.ids(text)
@@ -184,7 +185,7 @@ class Model:
         temperature 0 is greedy; top_k 0, top_p 1, min_p 0 and repetition_penalty 1 are off; at most `count` are listed.
         """
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise UserError(f"count is {brief(repr(count))}; it must be a whole number from 1 up.")
+            raise UserError("whole_from", name="count", value=count, low=1)
         ids = self.ids(text)
         logits = self.decoder.run(ids, last_only=True).logits[-1]
         settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
@@ -227,7 +228,7 @@ class Model:
     ) -> Generated:
         """A continuation of the text, "greedy", "sample" (with the seed) or "beam"."""
         if strategy not in STRATEGIES:
-            raise UserError(f'strategy is "{brief(strategy)}"; it must be one of {", ".join(STRATEGIES)}.')
+            raise UserError("one_of", name="strategy", value=strategy, allowed=list(STRATEGIES))
         ids = self.ids(text)
         most: dict[str, Any] = {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
         settings = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)

@@ -19,8 +19,10 @@ from gptviz import __version__
 
 if TYPE_CHECKING:
     from gptviz.flags import Chosen
+    from gptviz.web.serving import Serving
 
 NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL)  # how a system says that an address is not its own
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 DAY = 86_400  # seconds
 
 
@@ -30,11 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         from gptviz import flags, words_check
         from gptviz.decoder.errors import UserError
+        from gptviz.words import Said
 
         chosen = flags.read(arguments)
         try:
             check_address(chosen.host, chosen.port)
-            _say(f"gptviz {__version__} is starting; its libraries take some seconds to load.")
+            _say(Said("door.starting", version=__version__))
             for sentence in flags.unknown():
                 _say(sentence)
             words_check.check()
@@ -44,9 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "gptviz":
             raise
-        _stop(
-            f"{error.name} is not installed for {sys.executable}; pip install -r requirements.txt brings all it needs."
-        )
+        brings = "pip install -r requirements.txt brings all it needs"  # not words: what reads them may be missing
+        _stop(f"{error.name} is not installed for {sys.executable}; {brings}.")  # not words: the same
 
 
 def end_on_interrupt() -> None:
@@ -68,26 +70,22 @@ def _leave(number: int, frame: Any) -> NoReturn:
 def check_address(host: str, port: int) -> None:
     """UserError unless this machine can listen there; Gradio wants the port on the loopback address as well."""
     from gptviz.decoder.errors import UserError
+    from gptviz.words import Said
 
-    allowed = "it must be an address or name of this machine, such as 127.0.0.1, or 0.0.0.0 for all"
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise UserError(f'host is "{host}"; {allowed}.') from error
+        raise UserError("door.value", name="host", value=host, allowed=Said("door.host")) from error
     places = [(entry[0], entry[4]) for entry in found]
     for family, address in [*places, (socket.AF_INET, ("127.0.0.1", port))]:
         try:
             _bind(family, address)
         except OSError as error:
             if error.errno in NOT_HERE:
-                raise UserError(f'host is "{host}"; {allowed}.') from error
+                raise UserError("door.value", name="host", value=host, allowed=Said("door.host")) from error
             if error.errno == errno.EACCES:
-                raise UserError(
-                    f"port is {port}, which this user may not listen on; 1024 to 65535 are free for all."
-                ) from error
-            raise UserError(
-                f"port is {port}, which another program uses; end that one, or name another port."
-            ) from error
+                raise UserError("door.port_forbidden", port=str(port)) from error
+            raise UserError("door.port_used", port=str(port)) from error
 
 
 def _bind(family: int, address: Any) -> None:
@@ -109,10 +107,11 @@ def serve(chosen: Chosen) -> None:
     from gptviz.shell import build
 
     _quiet()
-    service = Service(Options(chosen.model, chosen.offline, chosen.device, chosen.dtype))
+    options = Options(chosen.model, chosen.offline, chosen.device, chosen.dtype, chosen.cache_mb, chosen.max_models)
+    service = Service(options)
     service.start()
     try:
-        _, _, public = build(service).launch(
+        _, _, public = build(service, _serving(chosen)).launch(
             root_path=chosen.root_path or None,
             server_name=f"[{chosen.host}]" if ":" in chosen.host else chosen.host,
             server_port=chosen.port,
@@ -129,6 +128,23 @@ def serve(chosen: Chosen) -> None:
         time.sleep(DAY)
 
 
+def _serving(chosen: Chosen) -> Serving:
+    """How the page is served. Where it listens on this machine alone, it answers to this machine's names alone."""
+    from gptviz.web.gate import Hosts
+    from gptviz.web.line import Bounds
+    from gptviz.web.serving import Serving
+
+    names = set(chosen.hosts)
+    if names or chosen.host in LOOPBACK:
+        names |= {*LOOPBACK, chosen.host.lower(), *([".gradio.live"] if chosen.share else [])}
+    return Serving(
+        Bounds(chosen.per_client, chosen.per_minute, body_bytes=chosen.body_mb * 1_000_000),
+        Hosts(frozenset() if "*" in names else frozenset(names), chosen.proxied),
+        chosen.metrics,
+        chosen.access_log,
+    )
+
+
 def _quiet() -> None:
     """Sentences of the app itself, and nothing of the libraries."""
     from transformers.utils.logging import disable_progress_bar
@@ -140,16 +156,18 @@ def _quiet() -> None:
 
 def _say_where(chosen: Chosen, public: str | None) -> None:
     """The address on a line of its own, so that a person, a terminal or a script can take it."""
+    from gptviz.words import Said
+
     everywhere = chosen.host in ("0.0.0.0", "::")
     name = "localhost" if everywhere else f"[{chosen.host}]" if ":" in chosen.host else chosen.host
-    _say("The page is at")
+    _say(Said("door.page_is_at"))
     _say(f"http://{name}:{chosen.port}{chosen.root_path}/")
     if everywhere:
-        _say(f"and, for others, at this machine's own name or address, port {chosen.port}.")
+        _say(Said("door.for_others", port=str(chosen.port)))
     if public:
         _say(public)
     if chosen.mcp:
-        _say(f"Agents find the tools at http://{name}:{chosen.port}{chosen.root_path}/gradio_api/mcp/")
+        _say(Said("door.agents", address=f"http://{name}:{chosen.port}{chosen.root_path}/gradio_api/mcp/"))
 
 
 def _say(sentence: str) -> None:

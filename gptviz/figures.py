@@ -16,7 +16,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 # The light values of the page's tokens of the same names; widgets/kit/plot.js knows them by these.
 INK, SOFT, RULE, GRID, CARD = "#1d1c1a", "#625e56", "#e2ddd2", "#f0ece3", "#ffffff"
 KEY, WARN = "#0f5c73", "#b9420b"
-SANS = "Plex Sans, system-ui, sans-serif"
+SANS = "Plex Sans, system-ui, sans-serif"  # not words: fonts
 UNITS = ((1e15, "PB", "quadrillion"), (1e12, "TB", "trillion"), (1e9, "GB", "billion"), (1e6, "MB", "million"),
          (1e3, "kB", ""))  # fmt: skip
 # words: kv_cache.line_* kv_cache.mark_* kv_cache.axis_* kv_cache.ops_* numbers.unit_*

@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 import plotly  # type: ignore[import-untyped]
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from gptviz.lessons import PAGES, frame
 from gptviz.lessons.questions import Question
@@ -22,13 +23,16 @@ from gptviz.web.body_limit import BodyLimit
 from gptviz.web.document import Document
 from gptviz.web.endpoints import NOT_THERE, Blocks, answer_in_json, register
 from gptviz.web.events import Events
-from gptviz.web.gate import Gate, Hosts
+from gptviz.web.gate import Gate
 from gptviz.web.health import Health
-from gptviz.web.line import Bounds, Line
+from gptviz.web.line import Line
+from gptviz.web.serving import Serving
 from gptviz.web.speaking import Speaking
 from gptviz.web.static import Files
+from gptviz.web.watch import Figures, Watch
 from gptviz.widgets import WIDGETS, fonts, scripts, style
 
+SANS, MONO = "Plex Sans", "Plex Mono"  # not words: fonts
 SESSIONS = 200  # Gradio keeps each browser's last outputs; its own default of 10,000 would fill the memory
 
 
@@ -42,7 +46,8 @@ class App:
     health: Health
     answering: Answering
     events: Events
-    hosts: Hosts
+    serving: Serving
+    figures: Figures | None
 
     def launch(self, *, mcp: bool = False, **options: Any) -> Any:
         """Serve it, with `mcp` for agents, too; the options are those of Gradio's `launch`."""
@@ -51,7 +56,7 @@ class App:
         return self.demo.launch(mcp_server=mcp, **launch_options(self), **options)
 
 
-def build(service: Service, bounds: Bounds | None = None, hosts: Hosts | None = None) -> App:
+def build(service: Service, serving: Serving = Serving()) -> App:  # noqa: B008 - it never changes
     """The whole app: endpoints for programs, beside what the page asks for itself."""
     questions = [*frame.questions(service), *(q for page in PAGES for q in page.questions(service))]
     with Blocks(title="gptviz", analytics_enabled=False) as demo:
@@ -60,10 +65,11 @@ def build(service: Service, bounds: Bounds | None = None, hosts: Hosts | None = 
                 register(question)
     demo.queue(api_open=False)
     quiet(demo)
-    answering = Answering(questions, Line(bounds))
+    answering = Answering(questions, Line(serving.bounds))
     functions = {number: str(fn.api_name) for number, fn in demo.fns.items()}
     events = Events(answering, functions)
-    return App(demo, questions, static_files(), Health(service), answering, events, hosts or Hosts())
+    figures = Figures(service, answering.line) if serving.metrics else None
+    return App(demo, questions, static_files(), Health(service), answering, events, serving, figures)
 
 
 def quiet(demo: gr.Blocks) -> None:
@@ -91,7 +97,7 @@ def static_files() -> Files:
 def launch_options(app: App) -> dict[str, Any]:
     """What `launch()` needs so that the page looks right, asks no other host for anything, and stays bounded."""
     return {
-        "theme": gr.themes.Base(font=gr.themes.Font("Plex Sans"), font_mono=gr.themes.Font("Plex Mono")),
+        "theme": gr.themes.Base(font=gr.themes.Font(SANS), font_mono=gr.themes.Font(MONO)),
         "footer_links": ["api", "settings"],
         "run_history": False,  # it would keep prompts in the browser of a shared computer
         "ssr_mode": False,
@@ -103,13 +109,27 @@ def launch_options(app: App) -> dict[str, Any]:
             "exception_handlers": NOT_THERE,
             "middleware": [
                 Middleware(Speaking),
-                Middleware(Gate, hosts=app.hosts),
-                Middleware(BodyLimit, limit=app.answering.line.bounds.body_bytes),
+                *_watch(app),
+                Middleware(Gate, hosts=app.serving.hosts),
+                Middleware(BodyLimit, limit=app.serving.bounds.body_bytes),
                 Middleware(Document, head=_head(app.files)),
             ],
-            "routes": [app.files.route(), Asked(app.answering).route(), *app.events.routes(), app.health.route()],
+            "routes": [app.files.route(), Asked(app.answering).route(), *app.events.routes(), *_watched(app)],
         },
     }
+
+
+def _watch(app: App) -> list[Middleware]:
+    """What operators asked to see."""
+    if app.figures is None and not app.serving.access_log:
+        return []
+    return [
+        Middleware(Watch, questions=list(app.answering.questions), figures=app.figures, logs=app.serving.access_log)
+    ]
+
+
+def _watched(app: App) -> list[Route]:
+    return [app.health.route(), *([app.figures.route()] if app.figures else [])]
 
 
 def _head(files: Files) -> str:

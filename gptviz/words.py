@@ -30,7 +30,7 @@ from gptviz.places import LESSONS
 
 ENGLISH = "en"
 PSEUDO = "qps"  # a language for tests: whatever shows without ⟦ ⟧ is not from the words
-SAID_HERE = ("errors", "loading", "door")  # areas that no script of the page says
+SAID_HERE = ("errors", "loading", "evidence", "prose", "door")  # areas that no script of the page says
 # True in tests: a missing key or value raises. Else it shows as itself, so that one lost word never takes a page away.
 strict = False
 spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)  # the language of the visitor who is being answered

@@ -79,7 +79,7 @@ def _unlike(where: str, text: Text, english: Text) -> Iterator[str]:
         return
     if not isinstance(text, str) and not isinstance(english, str) and text.get("by") != english.get("by"):
         yield f"{where}: by is {text.get('by')}, in English {english.get('by')}"
-    here, there = _values(text), _values(english)
+    here, there = values(text), values(english)
     if here != there:
         yield f"{where}: says the values {sorted(here)}, in English {sorted(there)}"
     if _states(text) != _states(english):
@@ -91,7 +91,7 @@ def forms(text: Text) -> dict[str, str]:
     return {"other": text} if isinstance(text, str) else {k: v for k, v in text.items() if k not in ("by", "type")}
 
 
-def _values(text: Text) -> set[str]:
+def values(text: Text) -> set[str]:
     """The values of all forms, and the one that chooses the form (`one` and `=0` need not say it)."""
     names = set() if isinstance(text, str) else {text["by"]}
     return names.union(*(values_of(parse(form)) for form in forms(text).values()))

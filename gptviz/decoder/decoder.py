@@ -277,6 +277,11 @@ class Decoder:
         return self.step_rows([fresh], cache)[0]
 
     @torch.inference_mode()
+    def step_each(self, fresh: Sequence[int], cache: DynamicCache) -> Tensor:
+        """Like `step`, with the logits of every fresh token: [n, V]."""
+        return self._forward(torch.tensor([list(fresh)]), Errand(), cache=cache)[0]
+
+    @torch.inference_mode()
     def step_rows(self, fresh: Sequence[Sequence[int]], cache: DynamicCache | None) -> Tensor:
         """Like `step` for B rows of equal length that continue the B rows of one cache: logits [B, V]."""
         return self._forward(torch.tensor([list(row) for row in fresh]), Errand(), last_only=True, cache=cache)[:, -1]

@@ -21,13 +21,8 @@ class UserError(ValueError):
     """
 
     def __init__(self, key: str, /, **values: Any) -> None:
-        if " " in key:  # a sentence that has not yet moved to the words
-            self.said = Said("errors.moving", sentence=key)
-            super().__init__(key)
-            return
-        self.said = Said(
-            key if "." in key else f"errors.{key}", **{name: _shown(name, v) for name, v in values.items()}
-        )
+        whole = key if "." in key else f"errors.{key}"
+        self.said = Said(whole, **{name: _shown(name, v) for name, v in values.items()})  # not words: the caller's key
         super().__init__(self.said)
 
     @staticmethod
@@ -73,7 +68,7 @@ def quoted(value: object) -> str:
 
 
 def brief(value: object) -> str:
-    """A bad value, cut short: at most 60 characters, and none that cannot be sent."""
+    """A bad value as an error repeats it: at most 60 characters, and none that cannot be seen or sent."""
     text = str(value)
     cut = text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
-    return cut.encode(errors="backslashreplace").decode()
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)

@@ -68,7 +68,7 @@ class FastPass(ABC):
         """The same in pieces: how many blocks are done, where a caller may stop, and the logits at the end."""
         past = cache.get_seq_length() if cache is not None else 0
         if past and len(ids) > 1:
-            raise ValueError("A chunk that continues a cache needs a mask; the library's forward has it.")
+            raise ValueError("a chunk that continues a cache needs a mask")  # not words: a mistake in code
         x, turn = self.begin(ids, torch.arange(past, past + len(ids), device=ids.device))  # [T, d]
         for layer in range(self.layers):
             x = self.block(layer, x, turn, cache, layer == self.layers - 1)  # [T, d], at the end [1, d]
@@ -120,7 +120,7 @@ class FastGPT2(FastPass):
         super().__init__(model)
         body = model.transformer
         if model.config.scale_attn_by_inverse_layer_idx or not model.config.scale_attn_weights:
-            raise AttributeError("scores are scaled otherwise")
+            raise AttributeError("scores are scaled otherwise")  # not words: a mistake in code
         self.positions = body.wpe.weight.detach()  # [C, d]
         self.act = activation(body.h[0].mlp.act)
         self.norms = [(layer_norm(b.ln_1), layer_norm(b.ln_2)) for b in body.h]

@@ -33,8 +33,9 @@ STORED_CONSTANT = re.compile(
     r"(^|\.)((attn|attention)\.(masked_)?bias|rotary_emb\.(inv_freq|cos_cached|sin_cached)|position_ids)$"
 )
 
+REPORT = "LOAD REPORT"  # not words: what the library prints
 # The library prints its report as a table of every tensor; here it becomes one sentence.
-logging.getLogger("transformers.modeling_utils").addFilter(lambda record: "LOAD REPORT" not in record.getMessage())
+logging.getLogger("transformers.modeling_utils").addFilter(lambda record: REPORT not in record.getMessage())
 
 
 def load_model(folder: Path, name: str, dtype: torch.dtype) -> PreTrainedModel:

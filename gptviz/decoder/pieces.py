@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from gptviz.decoder.tokens import Tokenizer
 
 ANCHORS = ("a", ".", "0", "x", "\n", "the")  # short texts to continue; a piece may merge with one, hardly with all
-COMMON = (" the", " a", " of", " and", " in", " to", " is", ".", ",")  # everyday pieces, likeliest first
+COMMON = (" the", " a", " of", " and", " in", " to", " is", ".", ",")  # not words: pieces, likeliest first
 
 
 def continuing(tokenizer: Tokenizer, text: str, name: str = "text") -> list[int]:

@@ -93,7 +93,7 @@ class Tokenizer:
             if id < 0:
                 raise UserError("id_negative", value=id)
             data = self.pieces.bytes_of(id)
-            look = glyphs.shown(data) if data else f"⟨unused {id}⟩"
+            look = glyphs.shown(data) if data else f"⟨unused {id}⟩"  # not words: stands for a token
             self._known[id] = Token(id, look, data or b"")
         return self._known[id]
 

@@ -91,7 +91,7 @@ def questions(service: Service) -> list[Question]:
         """The next token, and what becomes of it with heads off or edges (layer, head, query, key) blocked."""
         decoder, ids = service.encode(text, model)
         if not 1 <= count <= decoder.shape.vocabulary:
-            raise UserError(f"count is {count}; it must be from 1 to {decoder.shape.vocabulary:,}.")
+            raise UserError("whole_between", name="count", value=count, low=1, high=decoder.shape.vocabulary)
         found = ablated(service, decoder, ids, ablation.edits_of(decoder, len(ids), heads, edges, mode))
         target = int(found.before.argmax())
         return {
@@ -131,7 +131,7 @@ def own(service: Service) -> list[Question]:
         """Rows first … last of one head, [R, T] float32, and which keys each may read."""
         decoder, ids = service.encode(text, model)
         if not (0 <= first <= last < len(ids) and last - first < MOST_ROWS):
-            raise UserError(f"first to last is {first} to {last}; at most {MOST_ROWS} rows of {len(ids)} are shown.")
+            raise UserError("rows", first=first, last=last, most=MOST_ROWS, n=len(ids))
         matrix, seen = one_head(service, decoder, ids, layer, head, stage)
         return {"rows": matrix[first : last + 1], "seen": seen[first : last + 1]}
 

@@ -44,12 +44,12 @@ def _read(path: Path, steps: dict[str, int]) -> Course:
         if not line.startswith("- "):
             continue
         match = _STOP.fullmatch(line)
-        where = f"{path.name}, line {number}"
         if not match or match[1] not in steps:
-            raise UserError(f'{where}: "{line}" is no stop; it must be a page and a step, as in "- mask 2".')
-        if not 1 <= int(match[2]) <= steps[match[1]]:
-            raise UserError(f"{where}: step is {match[2]}; {match[1]} has steps 1 to {steps[match[1]]}.")
-        stops.append((match[1], int(match[2])))
+            raise UserError("prose.no_stop", file=path.name, line=number, value=line)
+        page, step = match[1], int(match[2])
+        if not 1 <= step <= steps[page]:
+            raise UserError("prose.no_step", file=path.name, line=number, value=step, page=page, last=steps[page])
+        stops.append((page, step))
     if not stops:
-        raise UserError(f"{path.name} has no stops; a course needs at least one line such as '- mask 2'.")
+        raise UserError("prose.no_stops", file=path.name)
     return Course(path.stem, title, stops)

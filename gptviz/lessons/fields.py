@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
+from gptviz.words import Said
 
 
 @dataclass(frozen=True)
@@ -30,22 +31,22 @@ class Field:
         """The value that a text in the address or in a step's state stands for. UserError when it is none."""
         value = _READ[self.kind](self, text.strip())
         if value is None:
-            raise UserError(f'{self.name} is "{brief(text)}"; it must be {self.allowed()}.')
+            raise UserError("field", name=self.name, value=text, allowed=self.allowed())
         return value
 
-    def allowed(self) -> str:
+    def allowed(self) -> Said:
         """What is allowed, as the end of a sentence."""
-        if self.kind in ("int", "float"):
-            whole = "a whole number" if self.kind == "int" else "a number"
-            return f"{whole} from {self.low:g}" + (" up" if self.high == math.inf else f" to {self.high:g}")
-        return {
-            "choice": "one of " + ", ".join(self.choices),
-            "text": "a text of at most 200 characters",
-            "layers": "layers as in 15 or 3,7, or all, or middle, or nothing",
-            "head": "a layer and a head as in 8.3",
-            "heads": "heads as in 8.3,24.4",
-            "yes": "yes or no",
-        }[self.kind]
+        if self.kind == "choice":
+            return Said("errors.field_choice", allowed=list(self.choices))
+        if self.kind == "int" and self.high == math.inf:
+            return Said("errors.field_whole_from", low=self.low)
+        if self.kind == "int":
+            return Said("errors.field_whole", low=self.low, high=self.high)
+        if self.kind == "float" and self.high == math.inf:
+            return Said("errors.field_number_from", low=self.low)
+        if self.kind == "float":
+            return Said("errors.field_number", low=self.low, high=self.high)
+        return _ALLOWED[self.kind]()
 
     def as_json(self) -> dict[str, Any]:
         """For the browser, which has no infinity in JSON."""
@@ -85,6 +86,14 @@ def _heads(_: Field, text: str) -> str | None:
 def _yes(_: Field, text: str) -> bool | None:
     return {"yes": True, "1": True, "no": False, "0": False}.get(text)
 
+
+_ALLOWED = {
+    "text": lambda: Said("errors.field_text", most=200),
+    "layers": lambda: Said("errors.field_layers"),
+    "head": lambda: Said("errors.field_head"),
+    "heads": lambda: Said("errors.field_heads"),
+    "yes": lambda: Said("errors.field_yes"),
+}
 
 _READ = {
     "int": _int,

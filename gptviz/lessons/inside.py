@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError, brief
-from gptviz.decoder.pieces import single
 from gptviz.decoder.run import Run
-from gptviz.lab.looking import anatomy, depth, logit_lens
+from gptviz.lab.looking import anatomy, depth, logit_lens, patching
 from gptviz.lab.looking import attribution as parts_of
+from gptviz.lessons import inside_questions
 from gptviz.lessons.fields import Field
+from gptviz.lessons.inside_questions import WORD, piece
 from gptviz.lessons.next_token import last_logits, shown
 from gptviz.lessons.questions import Question
 from gptviz.service import Keep, Service
@@ -23,12 +23,13 @@ FIELDS = {
     for field in (
         Field("at", "int", -1, -1, 100_000),
         Field("layer", "int", 0, 0, 10_000),
-        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "parts", "count")),
+        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "parts", "patching", "count")),
         Field("against", "text", ""),
+        Field("part", "choice", "stream", choices=patching.PARTS),
+        Field("source", "text", ""),
     )
 }
 COLUMNS = 40  # drawn at once: of a longer text, those around the chosen one
-WORD = 4  # letters: a token of the text as long as this is often the other name, or what the text would repeat
 MOST_STREAM = 2_048  # positions; the stream of all layers has to be kept
 
 
@@ -118,7 +119,11 @@ def questions(service: Service) -> list[Question]:
         return {"own": _boxes(_dissected(service, decoder)), "small": _boxes(anatomy.gpt2_small())}
 
     private = (column, grid, overview, lookup, order, stream, rivals, boxes)
-    return [*_public(service), *(Question(fn.__name__, fn, public=False) for fn in private)]
+    return [
+        *_public(service),
+        *inside_questions.questions(service),
+        *(Question(fn.__name__, fn, public=False) for fn in private),
+    ]
 
 
 def _public(service: Service) -> list[Question]:
@@ -151,14 +156,6 @@ def _public(service: Service) -> list[Question]:
         return anatomy_of(service, service.decoder(model))
 
     return [Question("lens", lens), Question("anatomy", whole), Question("attribution", attribution)]
-
-
-def piece(decoder: Decoder, text: str, name: str) -> int:
-    """The one token that continues a text by this one. UserError where the vocabulary has none."""
-    found = single(decoder.tokenizer, text, name, decoder.shape.vocabulary)
-    if found is None:
-        raise UserError(f'{name} is "{brief(text)}", which is no single token of {decoder.name}; name one that is.')
-    return found
 
 
 def attributed(decoder: Decoder, ids: list[int], found: parts_of.Attribution) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from gptviz.lab.looking import family
 from gptviz.lab.writing import cache_memory, cache_rows, cost, edge
 from gptviz.lab.writing.cache_work import LANES, Race
 from gptviz.lab.writing.work import Meter, positions
+from gptviz.lessons import draft_questions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.kv_race import MOST, NEW, new_tokens_of, prompt_of, race_questions, sizes
 from gptviz.lessons.questions import Question, integer
@@ -23,7 +24,7 @@ EDGE_LEFT, EDGE_ASKED = 3, 8  # places left before the edge, and tokens asked fo
 EDGE_CONTEXT = 1024  # a longer context is not filled: it would take minutes
 NO_LENGTHS: list[int] = []  # the default of `lengths`: powers of two up to 131,072; never changed
 BITS = ("16", "32", "8", "4")
-SHOW = ("race", "bill", "rows", "heads", "size", "end", "cost")
+SHOW = ("race", "bill", "draft", "rows", "heads", "size", "end", "cost")
 COSTS = ("reading", "writing", "bytes", "race")
 CURVES = {  # what a figure of cost draws: the counted quantity, and its two parts
     "reading": ("flops", ("matrices", "attention")),
@@ -38,6 +39,7 @@ FIELDS = {
         Field("new", "int", NEW, 1, MOST),
         Field("first", "int", 0, 0, 100_000),  # tokens of the prompt that are read; 0: all
         Field("written", "int", -1, -1, MOST),  # rows of the race that are drawn; -1: all
+        Field("draft", "choice", "repeats", choices=("repeats", "model")),
         Field("keep", "int", 0, 0, 100_000),  # 0: half of the text
         Field("change", "choice", "edited", choices=("edited", "cut")),
         Field("kv", "int", 0, 0, 512),  # key-value heads; 0: the model's own
@@ -52,8 +54,13 @@ FIELDS = {
 
 
 def questions(service: Service) -> list[Question]:
-    """What the page asks, and /kv_cache, /cache_memory and /cost."""
-    return [*race_questions(service), *_other_questions(service), *_public(service)]
+    """What the page asks, and /kv_cache, /cache_memory, /cost and /speculative."""
+    return [
+        *race_questions(service),
+        *_other_questions(service),
+        *_public(service),
+        *draft_questions.questions(service),
+    ]
 
 
 def _other_questions(service: Service) -> list[Question]:
@@ -67,9 +74,7 @@ def _other_questions(service: Service) -> list[Question]:
         decoder, ids = service.encode(text, model)
         chosen = small_enough(service, decoder)
         if chosen is None:
-            raise UserError(
-                f"{decoder.name} reads {decoder.shape.context:,} tokens; no model with a short context is loaded here."
-            )
+            raise UserError("no_short_context", model=decoder.name, n=decoder.shape.context)
         if chosen is not decoder:
             _, ids = service.encode(text, chosen.name)
         found = service.once(chosen, to_the_edge, ids)
@@ -128,7 +133,7 @@ def rows_three_times(service: Service, decoder: Decoder, ids: list[int], keep: i
     """The rows of the first `keep` tokens (0: half), three times. UserError for a text of one token."""
     ids = ids[:ROWS_TOKENS]
     if len(ids) < 2:
-        raise UserError("The text has one token; this picture needs a beginning and something after it.")
+        raise UserError("too_short_for_prefix", n=len(ids))
     keep = keep or (len(ids) + 1) // 2
     found = service.once(decoder, cache_rows.moved, ids, keep)
     return {

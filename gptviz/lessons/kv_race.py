@@ -67,13 +67,13 @@ def prompt_of(service: Service, text: str, first: int, model: str) -> tuple[Deco
     """The decoder and the tokens a race starts from. UserError for more than the text has."""
     decoder, ids = service.encode(text, model)
     if not 0 <= first <= len(ids):
-        raise UserError(f"first is {first}; it must be from 1 to {len(ids)} tokens, or 0 for all.")
+        raise UserError("first_tokens", value=first, n=len(ids))
     return decoder, ids[: first or len(ids)]
 
 
 def new_tokens_of(new: int) -> int:
     if not 1 <= new <= MOST:
-        raise UserError(f"new is {new}; it must be from 1 to {MOST} tokens.")
+        raise UserError("whole_between", name="new", value=new, low=1, high=MOST)
     return new
 
 

@@ -14,6 +14,7 @@ from gptviz.decoder.run import Runs
 from gptviz.lab.masking import leak, mask_ways
 from gptviz.lab.masking.basis import equal_shapes
 from gptviz.lab.masking.leak import TrueNext
+from gptviz.lab.masking.narrow import narrow_when_open
 from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import NO_LAYERS, Direction, Question
 from gptviz.lessons.ruled import ruled
@@ -166,7 +167,7 @@ def chances(service: Service, decoder: Decoder, ids: list[int], rule: MaskRule) 
 
 def narrow(decoder: Decoder, ids: list[int], rule: MaskRule) -> dict[str, int]:
     """How many opened layers keep a window that this text outgrows, of how many, and the shortest window."""
-    return as_json(leak.narrow_when_open([facts.reach for facts in decoder.facts], rule, len(ids)))
+    return as_json(narrow_when_open([facts.reach for facts in decoder.facts], rule, len(ids)))
 
 
 def grid_of(decoder: Decoder, ids: list[int], rule: MaskRule, *, runs: Runs | None = None) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def questions(service: Service) -> list[Question]:
     def names(ids: list[int], model: str = "") -> dict[str, Any]:
         """The tokens of these ids (at most 2,000)."""
         if len(ids) > 2_000:
-            raise UserError(f"ids has {len(ids):,} entries; at most 2,000 are named at once.")
+            raise UserError("too_many_ids", n=len(ids), most=2_000)
         decoder = service.decoder(model)
         return {"shown": shown(decoder, ids)}
 
@@ -73,7 +73,7 @@ def questions(service: Service) -> list[Question]:
         """Greedy, untouched draws, draws with these settings, and beam search, one token each at a time."""
         decoder, ids = service.encode(text, model)
         if not 1 <= new <= MOST_WRITTEN:
-            raise UserError(f"new is {new}; it must be from 1 to {MOST_WRITTEN}.")
+            raise UserError("whole_between", name="new", value=new, low=1, high=MOST_WRITTEN)
         yours = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         ways, seed = [None, Settings(), yours], sampling.check_seed(seed)
         states = strategies.contest(decoder, ids, ways, beams=4, seed=seed, max_new_tokens=new, ignore_end=ignore_end)

@@ -140,7 +140,7 @@ def _public(service: Service) -> list[Question]:
 def length_kept(ids: list[int], keep: int) -> int:
     """How many tokens are kept: as asked, and for 0 about a third. UserError where there are not two tokens."""
     if len(ids) < 2:
-        raise UserError("The text has 1 token; a prefix and something after it need at least 2.")
+        raise UserError("too_short_for_prefix", n=len(ids))
     return keep or max(1, min(USUAL, len(ids) - 1, round(0.3 * len(ids))))
 
 
@@ -150,8 +150,8 @@ def checked(
     """One check; `ending` is text, and empty means other words of our choice."""
     lab.check_method(method)
     if len(ending) > MAX_ENDING:
-        raise UserError(f"The new ending has {len(ending):,} characters; at most {MAX_ENDING:,} are read.")
-    other = decoder.tokenizer.encode(ending, begin=False, name="The new ending") if method == "edit" else []
+        raise UserError("too_many_characters", name="ending", n=len(ending), most=MAX_ENDING)
+    other = decoder.tokenizer.encode(ending, begin=False, name="ending") if method == "edit" else []
     return service.once(decoder, lab.check, ids, keep, rule, method, other)
 
 

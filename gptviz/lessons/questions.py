@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 from gptviz.lessons.described import default_text
+from gptviz.words import Said
 
 LARGEST = 2**53  # above it a float, and so a browser, no longer holds every whole number
 NO_LAYERS: list[int] = []  # the default of `open_layers`; never changed
@@ -53,14 +54,14 @@ class Question:
     def checked(self, given: Any) -> dict[str, Any]:
         """The arguments, each of the type that the signature states. UserError for a missing, unknown or wrong one."""
         if not isinstance(given, dict):
-            raise UserError(f"The question {self.name} takes an object with its arguments.")
+            raise UserError("no_arguments", question=self.name)
         known = self.signature.parameters
         for name in given:
             if name not in known:
-                raise UserError(f'"{brief(name)}" is no argument of {self.name}; it takes {", ".join(known)}.')
+                raise UserError("unknown_argument", value=name, question=self.name, known=list(known))
         for name, parameter in known.items():
             if name not in given and parameter.default is inspect.Parameter.empty:
-                raise UserError(f"{name} is missing; {self.name} needs it.")
+                raise UserError("missing_argument", name=name, question=self.name)
         return {name: argument(name, value, self._hints.get(name, Any)) for name, value in given.items()}
 
     def ask(self, given: Any) -> Any:
@@ -86,14 +87,14 @@ def argument(name: str, value: Any, hint: Any) -> Any:
         return _choice(name, value, get_args(hint))
     if origin is list:
         if not isinstance(value, list):
-            raise UserError(f"{name} is {quoted(value)}; it must be a list.")
-        return [argument(f"an item of {name}", item, get_args(hint)[0]) for item in value]
+            raise UserError("list", name=name, value=value)
+        return [argument(Said("errors.item", name=name), item, get_args(hint)[0]) for item in value]
     return _PLAIN[hint](name, value)
 
 
 def _choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     if not isinstance(value, type(allowed[0])) or value not in allowed:
-        raise UserError(f"{name} is {quoted(value)}; it must be one of {', '.join(map(str, allowed))}.")
+        raise UserError("one_of", name=name, value=value, allowed=allowed)
     return value
 
 
@@ -101,42 +102,35 @@ def integer(name: str, value: Any) -> int:
     """A whole number from a client. UserError for anything else."""
     fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
     if not fits or value != int(value):
-        raise UserError(
-            f"{name} is {quoted(value)}; it must be a whole number{' of at most 16 digits' * _huge(value)}."
-        )
+        if _huge(value):
+            raise UserError("whole_short", name=name, value=value)
+        raise UserError("whole", name=name, value=value)
     return int(value)
 
 
 def _number(name: str, value: Any) -> float:
     if value in ("nan", "inf", "-inf"):  # as a JSON client has to write these numbers
-        raise UserError(f"{name} is {value}; it must be a finite number.")
+        raise UserError("finite", name=name, value=float(value))
     if isinstance(value, bool) or not isinstance(value, int | float) or _huge(value):
-        raise UserError(f"{name} is {quoted(value)}; it must be a number.")
+        raise UserError("number", name=name, value=value)
     if not math.isfinite(value):
-        raise UserError(f"{name} is {value}; it must be a finite number.")
+        raise UserError("finite", name=name, value=value)
     return value
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise UserError(f"{name} is {quoted(value)}; it must be a string.")
+        raise UserError("string", name=name, value=value)
     return value
 
 
 def _truth(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise UserError(f"{name} is {quoted(value)}; it must be true or false.")
+        raise UserError("truth", name=name, value=value)
     return value
 
 
 _PLAIN: dict[Any, Callable[[str, Any], Any]] = {int: integer, float: _number, str: _text, bool: _truth}
-
-
-def quoted(value: Any) -> str:
-    """A value as an error sentence repeats it: strings in quotes, nothing longer than a line."""
-    if _huge(value):
-        return "a number of more than 16 digits"
-    return f'"{brief(value)}"' if isinstance(value, str) else brief(repr(value))
 
 
 def _huge(value: Any) -> bool:

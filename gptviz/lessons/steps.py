@@ -77,7 +77,7 @@ def parse(text: str, key: str, fields: dict[str, Field], name: str) -> Story:
     question = next((line[2:].strip() for line in head if line.startswith("# ")), "")
     tab = next((line[4:].strip() for line in head if line.startswith("tab:")), key)
     if not question:
-        raise UserError(f"{name} has no question; its first line must be '# …?'.")
+        raise UserError("prose.no_question", file=name)
     bounds = zip(starts, [*starts[1:], len(lines)], strict=True)
     return Story(key, tab, question, [_step(lines, a, b, fields, name) for a, b in bounds])
 
@@ -92,24 +92,24 @@ def _step(lines: list[str], start: int, stop: int, fields: dict[str, Field], nam
         elif key == "prompt":
             step.prompt = value.replace("\\n", "\n")
         else:
-            step.state[key] = _value(key, value, fields, f"{name}, line {at + 1}")
+            step.state[key] = _value(key, value, fields, name, at + 1)
         at += 1
     prose, guess = _split(lines[at:stop])
     step.body = prose
     if bool(right) != bool(guess):
-        raise UserError(f"{name}, line {start + 1}: a guess needs both the line 'guess: FACT' and a question with '?'.")
+        raise UserError("prose.half_a_guess", file=name, line=start + 1)
     if guess:
         step.guess = Guess(right, *guess)
     return step
 
 
-def _value(key: str, value: str, fields: dict[str, Field], where: str) -> Any:
+def _value(key: str, value: str, fields: dict[str, Field], name: str, line: int) -> Any:
     if key not in fields:
-        raise UserError(f"{where}: {key} is no field of this page; it has {', '.join(fields)}.")
+        raise UserError("prose.no_field", file=name, line=line, field=key, known=list(fields))
     try:
         return fields[key].read(value)
     except UserError as error:
-        raise UserError(f"{where}: {error}") from None
+        raise UserError("prose.bad_value", file=name, line=line, why=error.said) from None
 
 
 def _split(lines: list[str]) -> tuple[list[str], tuple[str, list[str], str] | None]:

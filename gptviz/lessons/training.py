@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from gptviz.lessons.fields import Field
 from gptviz.lessons.questions import Question
 from gptviz.lessons.shown import shown
 from gptviz.lessons.steps import LESSONS
+from gptviz.places import ASSETS
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
@@ -30,7 +32,12 @@ LARGEST_STEP = 8_600_000_000  # weights times tokens
 FIELDS = {
     field.name: field
     for field in (
-        Field("show", "choice", "learn", choices=("learn", "level", "mistakes", "padding", "own", "encoder", "copier")),
+        Field(
+            "show",
+            "choice",
+            "learn",
+            choices=("learn", "level", "mistakes", "padding", "own", "encoder", "copier", "history"),
+        ),
         Field("mistake", "choice", "unshifted", choices=("unshifted", "none", "wrong_way")),
         Field("rate", "float", USUAL_RATE, 0.00001, one_step.LARGEST_RATE),
         Field("pads", "int", 4, 0, MOST_PADS),
@@ -118,7 +125,12 @@ def _beside_the_strip(service: Service) -> list[Question]:
             yield {"floor": race.floor, "vocabulary": race.vocabulary, "steps": copying.STEPS, **new}
             sent = len(race.steps)
 
+    def history() -> dict[str, Any]:
+        """How nano learned, recorded: losses, heads and what it wrote, from step 0 on."""
+        return recorded()
+
     return [
+        Question("history", history, public=False),
         Question("own_text", own_text, public=False),
         Question("asked_less", asked_less, public=False),
         Question("copier", copier, public=False, limit=4),
@@ -172,6 +184,13 @@ def compared(decoder: Decoder, found: own_words.Compared) -> dict[str, Any]:
 def tail_of(ids: list[int]) -> int:
     """How many tokens the scored ending of `own_words.compare` has."""
     return min(own_words.TAIL, max(1, min(len(ids), own_words.LONGEST) // 3))
+
+
+@functools.cache
+def recorded() -> dict[str, Any]:
+    """The recording that `python -m gptviz.nano.watched` made."""
+    found: dict[str, Any] = json.loads((ASSETS / "nano" / "training.json").read_text(encoding="utf-8"))
+    return found
 
 
 @functools.cache

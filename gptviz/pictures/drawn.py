@@ -24,7 +24,7 @@ class Drawn:
     def picture(self) -> Picture:
         """The page's picture of this result. UserError where there is none."""
         if self._make is None:
-            raise UserError("This result has no picture; its numbers are its fields.")
+            raise UserError("no_picture")
         return self._make()
 
     def show(self) -> None:
@@ -33,9 +33,9 @@ class Drawn:
             from IPython import get_ipython
             from IPython.display import display
         except ImportError:
-            raise UserError("show draws in a notebook; save_html writes a file that any browser opens.") from None
+            raise UserError("no_notebook") from None
         if get_ipython() is None:
-            raise UserError("show draws in a notebook; save_html writes a file that any browser opens.")
+            raise UserError("no_notebook")
         display(self.picture())
 
     def save_html(self, path: str | Path) -> Path:

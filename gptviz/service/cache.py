@@ -140,7 +140,7 @@ def frozen(value: Any) -> Hashable:
         return "dict", frozenset((frozen(key), frozen(item)) for key, item in value.items())
     if is_dataclass(value) and not isinstance(value, type):
         return type(value), tuple(frozen(getattr(value, field.name)) for field in fields(value))
-    raise TypeError(f"A value of type {type(value).__name__} cannot be part of a key.")
+    raise TypeError(f"no key from a value of type {type(value).__name__}")  # not words: a mistake in code
 
 
 def nbytes(value: Any) -> int:

@@ -81,7 +81,7 @@ class Gather:
         try:
             rows = decoder.batch_last([each.ids for each in batch])
         except RuntimeError:  # too large for the memory, say: each is made alone
-            log.warning("A batch of %d texts could not be made; each is read alone.", len(batch))
+            log.warning("batch of %d texts not made", len(batch))  # not words: for the log
         finally:
             for each, row in zip(batch, rows, strict=True):
                 with suppress(InvalidStateError):  # its reader has left

@@ -26,6 +26,8 @@ class Options:
     offline: bool = False
     device: str = "auto"
     dtype: str = "float32"
+    cache_mb: int = 512
+    max_models: int = 2
 
 
 @dataclass

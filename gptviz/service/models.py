@@ -8,31 +8,34 @@ from typing import Any
 import torch
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 
 
 class Models:
     """Decoders in the order they are offered, the first one the default."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 16) -> None:
+        self.most = most
         self._decoders: dict[int, Decoder] = {}  # by identity; replaced as a whole, so that readers need no lock
         self._lock = threading.Lock()
 
-    def add(self, decoder: Decoder, *, first: bool = True) -> None:
-        """Offer a decoder; where another already has its name, it is shown as "name (2)"."""
+    def add(self, decoder: Decoder, *, first: bool = True) -> list[Decoder]:
+        """Offer a decoder; where another already has its name, it is shown as "name (2)". Those that had to go."""
         with self._lock:
             others = {key: other for key, other in self._decoders.items() if other is not decoder}
             decoder.name = _free(decoder.name, {other.name for other in others.values()})
             mine = {decoder.identity: decoder}
-            self._decoders = {**mine, **others} if first else {**others, **mine}
+            offered = {**mine, **others} if first else {**others, **mine}
+            kept = list(offered)[: self.most]
+            self._decoders = {identity: offered[identity] for identity in kept}
+            return [gone for identity, gone in offered.items() if identity not in kept]
 
     def find(self, name: str = "") -> Decoder:
         """The decoder shown under that name, or the default. UserError when there is none."""
         loaded = self.all()
         found = next((decoder for decoder in loaded if name in ("", decoder.name)), None)
         if found is None:
-            names = ", ".join(decoder.name for decoder in loaded)
-            raise UserError(f'model is "{brief(name)}"; the models loaded here are {names}.')
+            raise UserError("no_such_model", value=name, loaded=[decoder.name for decoder in loaded])
         return found
 
     def all(self) -> list[Decoder]:

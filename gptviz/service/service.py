@@ -28,7 +28,6 @@ T = TypeVar("T")
 
 MAX_CHARACTERS = 40_000  # refused before tokenizing; far above what any context here can hold
 MAX_PANEL_TOKENS = 2_048  # T x T matrices of every head: above this a laptop's memory is the limit, not the model
-CACHE_BYTES = 512 * 2**20
 TRAININGS = 2  # at once: each takes its turns on the one worker
 
 
@@ -37,13 +36,14 @@ class Service:
 
     def __init__(self, options: Options | None = None) -> None:
         self.worker = Worker()
-        self._cache = Cache(CACHE_BYTES)
+        options = options or Options()
+        self._cache = Cache(options.cache_mb * 2**20)
         self._runs = RunCache(self.worker, self._cache)
-        self._models = Models()
+        self._models = Models(options.max_models)
         self._crowds: dict[int, Crowd] = {}
         self._lock = threading.Lock()
         self._training = threading.BoundedSemaphore(TRAININGS)
-        self._loader = Loader(options or Options(), self.add)
+        self._loader = Loader(options, self.add)
 
     # Models
 
@@ -65,7 +65,14 @@ class Service:
     def add(self, decoder: Decoder, *, first: bool = True) -> None:
         """Make a decoder available, under a name of its own; `first` makes it the default."""
         decoder.between_layers = self.worker.breathe
-        self._models.add(decoder, first=first)
+        for gone in self._models.add(decoder, first=first):
+            self._cache.drop(lambda key, gone=gone: gone.identity in key[1:3])  # type: ignore[misc]
+            self._crowds.pop(gone.identity, None)
+
+    @property
+    def cache_bytes(self) -> int:
+        """The bytes of all that is kept."""
+        return self._cache.bytes
 
     @property
     def default(self) -> str:
@@ -91,16 +98,17 @@ class Service:
         """The decoder and the text's ids, 1 to C of them. UserError, before any work, for a text it cannot take."""
         decoder = self.decoder(model)
         if not isinstance(text, str):
-            raise UserError(f"text is of type {type(text).__name__}; it must be a string.")
+            raise UserError("string", name="text", value=text)
         if not text:
-            raise UserError("text is empty; type at least one character, since a model continues from a token.")
+            raise UserError("empty_text")
         if len(text) > MAX_CHARACTERS:
-            raise UserError(f"text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
+            raise UserError("too_many_characters", name="text", n=len(text), most=MAX_CHARACTERS)
         ids = decoder.tokenizer.encode(text)
         limit = min(decoder.shape.context, most or decoder.shape.context)
         if len(ids) > limit:
-            whose = f"{decoder.name} reads" if limit == decoder.shape.context else "this picture shows"
-            raise UserError(f"text has {len(ids):,} tokens; {whose} at most {limit:,} at once.")
+            if limit == decoder.shape.context:
+                raise UserError("text_too_long", n=len(ids), model=decoder.name, most=limit)
+            raise UserError("too_long_to_show", n=len(ids), most=limit)
         return decoder, ids
 
     def tokens(self, text: str, model: str = "") -> dict[str, Any]:
@@ -158,7 +166,8 @@ class Service:
         """
         name = getattr(experiment, "__qualname__", "")
         if not name or "<" in name:
-            raise TypeError(f"{name or experiment} is not a module's function, so nobody can tell what it depends on.")
+            what = name or experiment
+            raise TypeError(f"{what} is no function of a module")  # not words: a mistake in code
         key = ("once", experiment, decoder.identity, frozen(args), frozen(kwargs))
         runs = {"runs": self.runs(decoder)} if "runs" in inspect.signature(experiment).parameters else {}
 
@@ -182,14 +191,14 @@ class Service:
     def panel(self, decoder: Decoder, ids: list[int], *, rule: MaskRule = CAUSAL, size: int = 32) -> heads.Panel:
         """All heads of one run (see `heads.panel`). UserError above MAX_PANEL_TOKENS."""
         if len(ids) > MAX_PANEL_TOKENS:
-            raise UserError(f"text has {len(ids):,} tokens; this picture shows at most {MAX_PANEL_TOKENS:,} at once.")
+            raise UserError("too_long_to_show", n=len(ids), most=MAX_PANEL_TOKENS)
         if not 1 <= size <= 128:
-            raise UserError(f"size is {size}; it must be from 1 to 128 cells.")
+            raise UserError("whole_between", name="size", value=size, low=1, high=128)
         return self.once(decoder, heads.panel, ids, rule=rule, size=size)
 
     def layer(self, decoder: Decoder, ids: list[int], layer: int, *, rule: MaskRule = CAUSAL) -> LayerAttention:
         """One layer's scores and weights [h, T, T]. UserError for a layer that the model does not have."""
         if len(ids) > MAX_PANEL_TOKENS:
-            raise UserError(f"text has {len(ids):,} tokens; this picture shows at most {MAX_PANEL_TOKENS:,} at once.")
+            raise UserError("too_long_to_show", n=len(ids), most=MAX_PANEL_TOKENS)
         keep = Keep(attention=frozenset([decoder.check_layer(layer)]))
         return self.run(decoder, ids, rule, keep=keep).attention[layer]

@@ -73,7 +73,7 @@ def _composed(value: Any, write: Callable[[Any], Any]) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value) if not field.name.startswith("_")]
         return {name: write(getattr(value, name)) for name in (*names, *getattr(value, "DERIVED", ()))}
-    raise TypeError(f"A value of type {type(value).__name__} has no form outside this program.")
+    raise TypeError(f"no form for a value of type {type(value).__name__}")  # not words: a mistake in code
 
 
 def _finite(value: float, digits: int | None) -> float | None:
@@ -99,7 +99,7 @@ def _packed(tensor: Tensor) -> dict[str, Any]:
         kind, numbers = "$u8", tensor.to(torch.uint8)
     else:
         if tensor.numel() and not -INT32 <= int(tensor.min()) <= int(tensor.max()) <= INT32:
-            raise ValueError("A whole number of the tensor does not fit into 32 bits.")
+            raise ValueError("a whole number beyond 32 bits")  # not words: a mistake in code
         kind, numbers = "$i32", tensor.to(torch.int32)
     array = numbers.contiguous().numpy()
     if sys.byteorder == "big":

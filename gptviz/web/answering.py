@@ -120,5 +120,5 @@ def client_of(connection: HTTPConnection) -> str:
 def broken(question: str, error: BaseException) -> Said:
     """The sentence for an error of the server's own. The log gets its kind and where it was, never what was asked."""
     frames = "".join(traceback.format_tb(error.__traceback__))
-    log.error("The question %s failed: %s.\n%s", question, type(error).__name__, frames)
+    log.error("The question %s failed: %s.\n%s", question, type(error).__name__, frames)  # not words: for the log
     return Said("errors.broken")

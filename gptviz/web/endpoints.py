@@ -19,6 +19,7 @@ from gptviz.decoder.errors import UserError
 from gptviz.lessons.described import gives, takes
 from gptviz.lessons.questions import Question
 from gptviz.service.wire import as_json
+from gptviz.words import Said
 
 
 def register(question: Question) -> None:
@@ -82,18 +83,18 @@ class Blocks(gr.Blocks):
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         """gr.Error for too few arguments or a file; Gradio would answer null and write a traceback into the log."""
         if len(inputs) < len(block_fn.inputs):
-            names = ", ".join(component.label for component in block_fn.inputs)
-            told = f"{block_fn.api_name} got {len(inputs)} arguments; it needs {len(block_fn.inputs)}: {names}."
-            raise gr.Error(told, print_exception=False)
+            name, names = block_fn.api_name, [component.label for component in block_fn.inputs]
+            told = Said("errors.arguments", name=name, n=len(inputs), most=len(names), names=names)
+            raise gr.Error(str(told), print_exception=False)
         for component, value in zip(block_fn.inputs, inputs, strict=False):
             if any(is_file_obj_with_meta(item) for item in (value if isinstance(value, list) else [value])):
-                told = f"{component.label} is a file; no argument of {block_fn.api_name} takes one."
-                raise gr.Error(told, print_exception=False)
+                told = Said("errors.is_file", name=component.label, question=block_fn.api_name)
+                raise gr.Error(str(told), print_exception=False)
 
 
 async def no_such_endpoint(request: Request, error: Exception) -> JSONResponse:
     """404 for an endpoint that is not there; Gradio would answer 500."""
-    return JSONResponse({"detail": "There is no such endpoint; /gradio_api/info lists them."}, status_code=404)
+    return JSONResponse({"detail": Said("errors.no_endpoint")}, status_code=404)
 
 
 NOT_THERE: dict[Any, Any] = {FnIndexInferError: no_such_endpoint}

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gptviz.web.ask import sentence
+from gptviz.web.ask import refusal
+from gptviz.words import Said
 
 # What the app has, and what it needs of Gradio; all else of the toolkit is not there.
 NAME = r"[A-Za-z0-9_]{1,64}"
@@ -75,16 +76,16 @@ class Gate:
             await send(message)
 
         refused = self._refused(scope, headers)
-        await (sentence(*refused) if refused else self.app)(scope, receive, told)
+        await (refusal(*refused) if refused else self.app)(scope, receive, told)
 
-    def _refused(self, scope: Scope, headers: Headers) -> tuple[str, int] | None:
+    def _refused(self, scope: Scope, headers: Headers) -> tuple[Said, int] | None:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if not OPEN.fullmatch(path) or scope["method"] not in METHODS:
-            return "no_address", 404
+            return Said("errors.no_address"), 404
         if not self.hosts.knows(headers.get("host", "")) and path != "/health":
-            return "other_host", 421
+            return Said("errors.other_host"), 421
         if scope["method"] not in ("GET", "HEAD", "OPTIONS") and not self._own(headers):
-            return "other_origin", 403
+            return Said("errors.other_origin"), 403
         return None
 
     def _own(self, headers: Headers) -> bool:

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-YEAR = "public, max-age=31536000, immutable"
+YEAR = "public, max-age=31536000, immutable"  # not words: a header
 PACKED = (".js", ".css", ".json", ".svg", ".html")  # fonts are compressed already
-MODULE = "text/javascript; charset=utf-8"
+MODULE = "text/javascript; charset=utf-8"  # not words: a header
 
 
 @dataclass

@@ -51,7 +51,7 @@ def open_page(url: str, chromium: Browser) -> Iterator[Opener]:
     """`open_page("mask", step=2, width=390, dark=True, **more)` opens a page and waits for its live picture.
 
     Errors of the page, in its console too, and requests to other hosts fail the test at its end. `drawn=False` does not
-    wait for the picture.
+    wait for the picture. The page's rules about scripts would refuse what Playwright waits with; `ruled` keeps them.
     """
     yield from _opening(url, chromium)
 
@@ -72,12 +72,14 @@ def _opening(url: str, chromium: Browser) -> Iterator[Opener]:
         height: int = 800,
         dark: bool = False,
         drawn: bool = True,
+        ruled: bool = False,
         **more: Any,
     ) -> Page:
         context = chromium.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             accept_downloads=True,
+            bypass_csp=not ruled,
         )
         contexts.append(context)
         page = context.new_page()

@@ -28,7 +28,7 @@ def trouble() -> list[str]:
 @pytest.fixture(scope="module")
 def tab(url, chromium, trouble):
     """One tab for most tests: opening the page takes longer than most of them."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True, bypass_csp=True)
     page = context.new_page()
     page.set_default_timeout(60_000)
     page.on("pageerror", lambda error: trouble.append(str(error)))

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.looking import anatomy, depth
 from gptviz.lab.looking.attribution import attribution
+from gptviz.lab.looking.patching import patching
 from gptviz.lessons import frame
 from gptviz.words import words
 
@@ -108,8 +109,32 @@ def test_the_account_of_parts_multiplies_to_the_odds(tab: Page, nano: Decoder) -
     assert rows[: len(strongest)] == [SAY.times(math.exp(part.value)) for part in strongest]
 
 
-def test_the_count_is_the_models_own(tab: Page, nano: Decoder) -> None:
+def test_the_map_of_copied_places_is_the_labs(tab: Page, nano: Decoder) -> None:
     step(tab, 6)
+    tab.wait_for_function("document.querySelector('.gv-patchstate').textContent === ''")
+    ids = nano.tokenizer.encode(PROMPT)
+    source = nano.tokenizer.encode(tab.locator(".gv-source").input_value())
+    assert [a != b for a, b in zip(ids, source, strict=True)].count(True) == 3  # two names exchanged, one stands twice
+    found = list(patching(nano, ids, source))[-1]
+    cells = tab.locator(".gv-inside-patching rect[data-layer]")
+    assert cells.count() == nano.shape.layers * len(ids)
+    zero = tab.locator(".gv-inside-patching rect[data-layer='0'][data-at='0']")
+    zero.hover()
+    expect(tab.locator(".gv-say")).to_contain_text("exactly nothing comes back")
+    layer, place = divmod(int(found.matrix[:, 1:-1].argmax()), len(ids) - 2)
+    tab.locator(f".gv-inside-patching rect[data-layer='{layer}'][data-at='{place + 1}']").hover()
+    expect(tab.locator(".gv-say")).to_contain_text(SAY.percent(float(found.matrix[layer, place + 1])))
+
+
+def test_a_source_of_another_length_is_one_sentence(open_page: Callable[..., Page]) -> None:
+    page = open_page("inside", step=6)
+    page.locator(".gv-source").fill("One two")
+    page.locator(".gv-source").blur()
+    expect(page.locator(".gv-fail")).to_contain_text("source has 2 tokens; it must have as many as text, 14.")
+
+
+def test_the_count_is_the_models_own(tab: Page, nano: Decoder) -> None:
+    step(tab, 7)
     total = sum(p.numel() for p in {id(p): p for p in nano.model.parameters()}.values())
     expect(tab.locator(".gv-say")).to_contain_text(f"{total:,}")
 

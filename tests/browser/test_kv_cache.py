@@ -9,8 +9,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from gptviz.decoder.decoder import Decoder
 from gptviz.lab.writing.cache_memory import memory
 from gptviz.lab.writing.cost import cost
+from gptviz.lab.writing.speculative import Speculation, repeats
 from gptviz.lessons.kv_cache import models
 
 Opener = Callable[..., Page]
@@ -54,6 +56,25 @@ def test_it_opens_on_its_answer(page: Page) -> None:
     kinds = " ".join(page.locator(".gv-kv-cellkinds").all_inner_texts())
     assert re.findall(r"\d+", kinds) == ["33", "437", "33", "437"]
     expect(page.locator(".gv-kv-lookcost")).to_contain_text("384 times")  # 2 · 196,608 weights against 4 · 4 · 4 · 16
+
+
+def test_the_bill_leads_to_guesses_read_at_once(page: Page, nano: Decoder) -> None:
+    """The counts and every token are those of the passes; the address has the picture, the link leads back."""
+    opened(page, step=2)
+    page.get_by_role("button", name="guesses ahead").click()
+    ids = nano.tokenizer.encode("When Mary and John went to the store, John gave a drink to")
+    state = Speculation(nano, ids, 60, repeats)
+    for _ in state:
+        pass
+    said(page, f"60 tokens in {len(state.passes)} passes, and the text is the very same")
+    said(page, f"{state.accepted} of {state.drafted} guesses were right")
+    own = [token.shown for token in nano.tokenizer.tokens([each.own for each in state.passes])]
+    assert page.locator(".gv-kv-pass i").all_inner_texts() == own
+    assert page.locator(".gv-kv-pass b").count() == state.accepted
+    assert page.locator(".gv-kv-pass s").count() == state.drafted - state.accepted
+    page.wait_for_function("new URLSearchParams(location.search).get('show') === 'draft'")
+    page.get_by_role("button", name="Back to the bill").click()
+    expect(page.locator(".gv-kv-bill")).to_be_visible()
 
 
 def test_the_courses_example_is_390_against_29(page: Page) -> None:

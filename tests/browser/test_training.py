@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.teaching import one_step, teacher_forcing
 from gptviz.lessons import training
+from gptviz.places import ASSETS
 
 PROMPT = "Once upon a time there was a small cat. The cat sat on the mat."
 Opener = Callable[..., Page]
@@ -146,3 +148,24 @@ def test_a_text_of_one_token_is_one_sentence(open_page: Opener, url: str, chromi
 def test_it_fits_a_phone(open_page: Opener, number: int) -> None:
     page = open_page("training", prompt=PROMPT, step=number, width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_recorded_training_walks_through_its_steps(open_page: Callable[..., Page]) -> None:
+    """Every number is the recording's; the step's link leads there and back."""
+    run = json.loads((ASSETS / "nano" / "training.json").read_text(encoding="utf-8"))
+    looks = {look["step"]: look for look in run["looks"]}
+    page = open_page("training", step=2, guesses=0)
+    page.get_by_role("button", name="Watch 2,000 steps of it").click()
+    say = page.locator(".gv-say")
+    expect(say).to_contain_text("After 2,000 steps")
+    expect(say).to_contain_text(f"{looks[2000]['loss']:.2f} nats")
+    expect(page.locator(".gv-cur .gv-body")).to_contain_text("Between steps 600 and 800")
+    page.locator(".gv-hisbar").get_by_role("button", name="200", exact=True).click()
+    expect(say).to_contain_text("After 200 steps")
+    expect(page.locator(".gv-hissaid p").first).to_have_text(run["prompts"][0] + looks[200]["texts"][0])
+    expect(page.locator(".gv-hisbar .gv-recorded")).to_be_visible()
+    page.locator(".gv-hisbar input").focus()
+    page.keyboard.press("Home")
+    expect(say).to_contain_text(f"{looks[0]['loss']:.1f} nats")
+    page.get_by_role("button", name="Back to the mean").click()
+    expect(page.locator(".gv-history")).to_be_hidden()

@@ -64,7 +64,7 @@ def test_the_mean_is_another_answer_than_zero(client):
         ("/ablate", {"text": TEXT, "heads": [[0, 9]]}, "head is 9"),
         ("/ablate", {"text": TEXT, "heads": [[0]]}, "each entry must be"),
         ("/ablate", {"text": TEXT, "heads": "all"}, "heads"),
-        ("/ablate", {"text": TEXT, "edges": [[0, 0, 99, 0]]}, "tokens 0 to 13"),
+        ("/ablate", {"text": TEXT, "edges": [[0, 0, 99, 0]]}, "tokens of the text, 0 to 13"),
         ("/ablate", {"text": TEXT, "mode": "half"}, "mode"),
         ("/ablate", {"text": TEXT, "count": 0}, "count is 0"),
     ],

@@ -78,7 +78,7 @@ def test_heads_measures_every_head(client, nano):
         ("/tokenize", {"text": "x" * 50_000}, "characters"),
         ("/attention", {"text": "a b c " * 200}, "tokens"),
         ("/attention", {"text": TEXT, "layer": 99}, "layer is 99"),
-        ("/attention", {"text": TEXT, "head": -1}, "head is -1"),
+        ("/attention", {"text": TEXT, "head": -1}, "head is −1"),
         ("/attention", {"text": TEXT, "stage": "soft"}, "stage"),
         ("/attention", {"text": TEXT, "open_layers": [77]}, "open_layers"),
         ("/attention", {"text": TEXT, "layer": 10**400}, "layer is a number of more than 16 digits"),

@@ -12,6 +12,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.service import Service
 from gptviz.shell import build
 from gptviz.web.gate import Hosts
+from gptviz.web.serving import Serving
 
 GONE = [
     "upload", "gradio_api/upload", "gradio_api/file=/etc/passwd", "gradio_api/file/etc/passwd", "gradio_api/proxy=x",
@@ -83,7 +84,8 @@ def named(nano: Decoder) -> Iterator[str]:
     """An app that answers to two names, behind a proxy."""
     service = Service()
     service.add(nano)
-    app = build(service, hosts=Hosts(frozenset({"127.0.0.1", "viz.example", ".school.example"}), proxied=True))
+    names = frozenset({"127.0.0.1", "viz.example", ".school.example"})
+    app = build(service, Serving(hosts=Hosts(names, proxied=True)))
     _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     yield url
     app.demo.close()

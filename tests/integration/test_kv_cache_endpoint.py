@@ -7,11 +7,14 @@ import time
 from typing import Any
 
 import pytest
+import torch
 from gradio_client import Client
 from gradio_client.exceptions import AppError
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.tokens import Tokenizer
 from gptviz.lab.writing.cache_work import Race
 from gptviz.lessons import kv_cache
 from gptviz.lessons.kv_cache import questions
@@ -184,3 +187,42 @@ def test_a_model_with_a_long_context_shows_its_end_on_a_short_one(
     found = edge.ask({"text": PROMPT, "model": "nano"})
     assert (found["model"], found["own"], found["asked_of"]) == ("tiny-llama", False, "nano")
     assert found["positions"] == [61, 1, 1, 1, 64, 64, 64, 64]
+
+
+def test_guesses_save_passes_and_change_no_token(client: Client, nano: Decoder) -> None:
+    """Against the stock model, its likeliest token each time; the page's counts are those of the passes."""
+    ids = nano.tokenizer.encode(PROMPT)
+    job = client.submit(PROMPT, new_tokens=30, api_name="/speculative")
+    answer = job.result(timeout=120)
+    text = list(ids)
+    with torch.inference_mode():
+        for _ in range(30):
+            text.append(int(nano.model(torch.tensor([text])).logits[0, -1].argmax()))
+    assert [token["id"] for token in answer["tokens"]] == text[len(ids) :]
+    assert (answer["same_text"], answer["explained"], answer["differs_at"]) == (True, True, -1)
+    assert answer["passes"] == len(answer["steps"]) < 30
+    assert answer["passes"] + answer["accepted"] == answer["new_tokens"] == 30
+    assert sum(len(step["draft"]) for step in answer["steps"]) == answer["drafted"]
+    fresh = [step for part in job.outputs() for step in part["fresh"]]
+    assert fresh == answer["steps"]
+
+
+def test_a_model_drafts_only_where_the_tokens_are_the_same(client: Client) -> None:
+    with pytest.raises(AppError, match="draft is model, but no smaller model with the same tokens as nano is loaded"):
+        client.predict(PROMPT, draft="model", api_name="/speculative")
+    with pytest.raises(AppError, match="length is 0"):
+        client.predict(PROMPT, length=0, api_name="/speculative")
+
+
+def test_a_smaller_model_of_the_same_tokens_drafts(nano: Decoder) -> None:
+    """A larger random GPT-2 with nano's vocabulary beside nano: nano drafts, the larger one decides."""
+    torch.manual_seed(0)
+    config = GPT2Config(n_layer=2, n_head=2, n_embd=80, n_positions=128, vocab_size=50257, initializer_range=0.3)
+    large = Decoder.from_model(GPT2LMHeadModel(config), Tokenizer.gpt2(), name="large")
+    service = Service()
+    service.add(large)
+    service.add(nano)
+    ask = {question.name: question for question in questions(service)}["speculative"]
+    *_, last = ask.ask({"text": PROMPT, "new_tokens": 12, "draft": "model", "model": "large"})
+    assert (last["drafter"], last["same_text"]) == ("nano", True)
+    assert last["drafted"] > 0

@@ -19,6 +19,8 @@ from gptviz.service import Service
 from gptviz.shell import App, build
 from gptviz.web import events
 from gptviz.web.line import Bounds, Full, Line, Turns
+from gptviz.web.serving import Serving
+from tests.loops import finish
 
 SMALL = Bounds(per_client=6, quick=5, long=4, per_question=4)
 
@@ -68,7 +70,7 @@ def slow(nano: Decoder, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, 
     stock = frame.questions
     more = [Question("slow", made.answer), Question("forever", made.forever, limit=2)]
     monkeypatch.setattr(frame, "questions", lambda service: [*stock(service), *more])
-    app = build(service, SMALL)
+    app = build(service, Serving(SMALL))
     _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
     yield url, made, app
     app.demo.close()
@@ -122,7 +124,7 @@ def test_a_reader_who_leaves_frees_the_work_within_a_second(slow, path) -> None:
             await asyncio.to_thread(made.begun.wait, 10)
             task.cancel()
 
-    asyncio.run(and_leave())
+    finish(and_leave())
     assert until(made.ended.is_set) < 1.0
     assert until(lambda: empty(app)) < 1.0
 
@@ -139,7 +141,7 @@ def test_a_question_in_the_line_is_not_begun_once_its_reader_left(slow) -> None:
             second.cancel()
             assert (await first).json() == "done"
 
-    asyncio.run(two())
+    finish(two())
     assert made.count <= 2  # the second may have begun within the first, and was ended there
 
 
@@ -160,7 +162,7 @@ def test_a_full_line_is_one_sentence_with_a_place_and_leaves_room_for_clicks(slo
             for task in tasks:
                 task.cancel()
 
-    asyncio.run(many())
+    finish(many())
     until(lambda: empty(app))
 
 
@@ -218,4 +220,4 @@ def test_turns_are_taken_in_order_and_can_be_left() -> None:
         turns.done()
         assert turns.free
 
-    asyncio.run(run())
+    finish(run())

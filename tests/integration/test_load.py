@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 from bench import load
+from tests.loops import finish
 
 
 def test_a_few_clients_at_once_get_all_their_answers(api_url) -> None:
-    found = asyncio.run(load.all_of(load.gptviz("nano"), 5, api_url))
+    found = finish(load.all_of(load.gptviz("nano"), 5, api_url))
     assert set(found) == {"page", "same prompt", "own prompt", "generate"}
     for row in found.values():
         assert row["errors"] == 0, row
@@ -21,7 +21,7 @@ def test_a_refusal_counts_as_an_error() -> None:
     async def refused(client, i):
         assert i != 2, "refused"
 
-    found = asyncio.run(load.all_of({"x": refused}, 4, "http://127.0.0.1:1"))
+    found = finish(load.all_of({"x": refused}, 4, "http://127.0.0.1:1"))
     assert found["x"]["errors"] == 1
     assert found["x"]["first_error"].startswith("AssertionError: refused")
 

@@ -96,7 +96,7 @@ def test_a_leak_inside_blocks_escapes_the_cuts_between_them(client):
         ("/mask", {"text": ""}, "text is empty"),
         ("/influence", {"text": "a " * 65}, "at most 64"),
         ("/influence", {"open_layers": 3, "direction": "none"}, "open_layers is 3; it must be a list"),
-        ("/prefix", {"keep": -1}, "keep is -1"),
+        ("/prefix", {"keep": -1}, "keep is −1"),
         ("/prefix", {"keep": 99}, "keep is 99"),
         ("/prefix", {"text": "Hi"}, "need at least 2"),
         ("/prefix", {"keep": 3, "method": "glance"}, 'method is "glance"'),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import json
 import os
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.loops import finish
 from tests.proxy import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def told(address: str, calls: list[tuple[str, dict]]) -> tuple[list, list]:
             tools = (await session.list_tools()).tools
             return tools, [await session.call_tool(name, arguments) for name, arguments in calls]
 
-    return asyncio.run(talk())
+    return finish(talk())
 
 
 @needs_mcp

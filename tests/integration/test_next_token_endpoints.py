@@ -62,11 +62,11 @@ def test_one_token_survives_a_tiny_top_p(client, top_p):
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"temperature": -1}, "temperature is -1; it must be"),
-        ({"temperature": "nan"}, "temperature is nan; it must be"),
-        ({"top_k": -1}, "top_k is -1; it must be"),
+        ({"temperature": -1}, "temperature is −1; it must be"),
+        ({"temperature": "nan"}, "temperature is not a number; it must be"),
+        ({"top_k": -1}, "top_k is −1; it must be"),
         ({"top_k": 2.5}, "top_k is 2.5; it must be"),
-        ({"top_p": "nan"}, "top_p is nan; it must be"),
+        ({"top_p": "nan"}, "top_p is not a number; it must be"),
         ({"top_p": 1.5}, "top_p is 1.5; it must be"),
         ({"min_p": 2}, "min_p is 2; it must be"),
         ({"repetition_penalty": 0}, "repetition_penalty is 0; it must be"),
@@ -164,8 +164,8 @@ def test_writing_stops_at_the_context(client, nano):
         ({"strategy": "magic"}, 'strategy is "magic"; it must be one of greedy, sample, beam'),
         ({"max_new_tokens": 0}, "max_new_tokens is 0"),
         ({"strategy": "beam", "beams": 0}, "beams is 0"),
-        ({"strategy": "sample", "seed": -1}, "seed is -1"),
-        ({"strategy": "sample", "top_p": -1}, "top_p is -1"),
+        ({"strategy": "sample", "seed": -1}, "seed is −1"),
+        ({"strategy": "sample", "top_p": -1}, "top_p is −1"),
     ],
 )
 def test_bad_requests_to_write_get_one_sentence(client, values, sentence):
@@ -195,7 +195,7 @@ def test_one_token_has_no_alternatives_and_odd_values_are_refused(client):
     assert client.predict("a", api_name="/alternatives")["places"] == []
     for values, sentence in (
         ({"count": 0}, "count is 0"),
-        ({"more": [50257]}, "Token id 50257"),
+        ({"more": [50257]}, "The token id 50,257"),
         ({"more": [-1]}, "id"),
     ):
         with pytest.raises(AppError, match=sentence):

@@ -41,9 +41,9 @@ def test_random_tokens_have_nothing_to_accept(client: Client) -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"steps": -1}, "steps is -1; it must be from 0 to 2,000."),
-        ({"steps": 3000}, "steps is 3,000; it must be from 0 to 2,000."),
-        ({"seed": -1}, "seed is -1; it must be from 0 to 2,147,483,647."),
+        ({"steps": -1}, "steps is −1; it must be a whole number from 0 to 2,000."),
+        ({"steps": 3000}, "steps is 3,000; it must be a whole number from 0 to 2,000."),
+        ({"seed": -1}, "seed is −1; it must be a whole number from 0 to 2,147,483,647."),
         ({"seed": 0.5}, "seed is 0.5; it must be a whole number."),
         ({"variant": "closed"}, 'variant is "closed"; it must be one of open, wrong_way, unshifted.'),
         ({"data": "novels"}, 'data is "novels"; it must be one of sentences, random.'),

@@ -106,7 +106,7 @@ def test_the_divergence_is_the_closed_form(nano):
         ([[9, 0]], [], "zero", "layer is 9"),
         ([[0, 4]], [], "zero", "head is 4"),
         ([[0]], [], "zero", "each entry must be"),
-        ([], [[0, 0, 8, 0]], "zero", "tokens 0 to 7"),
+        ([], [[0, 0, 8, 0]], "zero", "tokens of the text, 0 to 7"),
         ([[0, 0]], [], "half", "mode"),
     ],
 )

@@ -64,10 +64,19 @@ def test_every_flag_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         "offline": "on",
         "share": "1",
         "mcp": "yes",
+        "hosts": "viz.example.org,.school.org",
+        "proxied": "1",
+        "per-client": "9",
+        "per-minute": "0",
+        "body-mb": "2",
+        "cache-mb": "64",
+        "max-models": "1",
+        "metrics": "on",
+        "access-log": "1",
     }
     assert [flag.name for flag in flags.FLAGS] == list(values)
     by_variable = flags.read([], {flag.variable: values[flag.name] for flag in flags.FLAGS})
-    switches = ("offline", "share", "mcp")
+    switches = ("offline", "share", "mcp", "proxied", "metrics", "access-log")
     given = [part for name, value in values.items() for part in ([f"--{name}"] + [value] * (name not in switches))]
     assert by_variable == flags.read(given, {})
 
@@ -91,6 +100,10 @@ def test_every_flag_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--root-path", "/a b"], ["--root-path", '"/a b"']),
         (["--root-path", "/a/../b"], ["--root-path"]),
         (["--root-path", "//evil.example"], ["--root-path"]),
+        (["--hosts", "a b"], ["--hosts", '"a b"', "viz.example.org"]),
+        (["--per-client", "0"], ["--per-client", '"0"', "1 to 100,000"]),
+        (["--cache-mb", "-5"], ["--cache-mb"]),
+        (["--max-models", "many"], ['"many"', "1 to 16"]),
         (["--prot", "8000"], ["--prot 8000", "--help"]),
         (["--of"], ["--of"]),
         (["here"], ["here"]),

@@ -42,7 +42,7 @@ def test_the_command_line_check_is_one_command(nano, tmp_path):
     command = [sys.executable, "-m", "gptviz.lab.masking.evidence", str(saved(nano, tmp_path)), "--offline"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "CONFIRMED: prefix-invariant, largest change 0.000e+00."
+    assert done.stdout.splitlines()[-1] == "CONFIRMED: prefix-invariant, largest change exactly\xa00."
 
 
 @pytest.mark.parametrize("method", prefix.METHODS)

@@ -136,11 +136,11 @@ def test_the_story_changes_what_it_says():
     ("change", "says"),
     [
         ({"d": 0}, "d is 0"),
-        ({"L": 10**6}, "L is 1000000"),
+        ({"L": 10**6}, "L is 1,000,000"),
         ({"V": 3.5}, "V is 3.5"),
         ({"h": 7}, "which 7 heads do not divide"),
-        ({"kv_heads": 5}, "which 5 key/value heads do not divide"),
-        ({"ffn_width": -1}, "ffn_width is -1"),
+        ({"kv_heads": 5}, "kv_heads is 5, which does not divide h = 12"),
+        ({"ffn_width": -1}, "ffn_width is −1"),
     ],
 )
 def test_impossible_shapes_get_one_sentence(change, says):

@@ -259,10 +259,10 @@ def test_a_rule_is_every_layer_some_layers_or_none():
     [
         ([3], "causal", r'open_layers is \[3\] but direction is "causal", which opens nothing'),
         ([4], "none", "open_layers holds 4; layers are whole numbers from 0 to 3"),
-        ([-1], "none", "open_layers holds -1"),
+        ([-1], "none", "open_layers holds −1"),
         ([1.5], "none", "open_layers holds 1.5"),
         ([True], "none", "open_layers holds True"),
-        (["1"], "none", "open_layers holds '1'"),
+        (["1"], "none", 'open_layers holds "1"'),
         (3, "none", "open_layers is 3; it must be a list"),
         ([1], "sideways", 'direction is "sideways"'),
     ],
@@ -274,7 +274,7 @@ def test_a_rule_that_cannot_be_gets_one_sentence(layers, direction, words):
 
 @pytest.mark.parametrize("position", [-2, 12])
 def test_a_position_outside_the_text_gets_one_sentence(position):
-    with pytest.raises(UserError, match=f"position is {position}; the text has 12 tokens"):
+    with pytest.raises(UserError, match=f"position is {str(position).replace('-', '−')}; the text has 12 tokens"):
         leak.check_position(position, 12)
 
 

@@ -75,7 +75,7 @@ def test_one_token_has_no_surprise(decoder):
 def test_positions_out_of_range_are_refused(tiny_gpt2):
     run = tiny_gpt2.run([1, 2, 3], residual=True)
     for position in (3, -4):
-        with pytest.raises(UserError, match=f"position is {position}"):
+        with pytest.raises(UserError, match=f"position is {str(position).replace('-', '−')}"):
             logit_lens(tiny_gpt2, run, position)
     with pytest.raises(UserError, match="count is 0"):
         logit_lens(tiny_gpt2, run, 0, count=0)

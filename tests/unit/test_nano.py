@@ -1,5 +1,6 @@
 """nano as it is bundled: the library loads it, it has learned its text, and its text is the project's own."""
 
+import json
 import math
 import re
 from itertools import islice
@@ -13,6 +14,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from gptviz.decoder.tokens import Tokenizer
 from gptviz.nano import figures as nano_figures
 from gptviz.nano import train as nano
+from gptviz.nano import watched
 from gptviz.nano.text import RULES, stories
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "nano"
@@ -220,3 +222,45 @@ def test_the_start_finds_the_token_before_and_the_one_after_its_last_occurrence(
     assert (induction[1, :3] > 0.2).all()
     assert previous[1:].max() < 0.3
     assert induction[0].max() < 0.1
+
+
+@pytest.fixture(scope="module")
+def history():
+    return json.loads((FOLDER / "training.json").read_text(encoding="utf-8"))
+
+
+def test_the_recorded_training_ends_in_the_bundled_model(history, model, tokenizer):
+    """Its last look, measured again on the weights that are shipped; they may come from another machine."""
+    last = history["looks"][-1]
+    fresh = nano.corpus(tokenizer, 1, watched.FRESH)
+    assert last["loss"] == pytest.approx(nano_figures.text_loss(model, fresh, tokenizer.end_of_text), abs=0.05)
+    previous, induction = nano_figures.head_scores(model)
+    assert last["previous"] == pytest.approx(float(previous.max()), abs=0.05)
+    assert last["induction"] == pytest.approx(float(induction.max()), abs=0.05)
+    assert history["uniform"] == pytest.approx(math.log(50257), abs=1e-4)
+    assert [look["step"] for look in history["looks"]] == watched.looked_at(2000)
+    assert set(history["looks"][0]) == set(last)
+    assert (FOLDER / "training.json").stat().st_size < 100_000
+
+
+def test_the_recorded_training_shows_induction_appear(history):
+    """Where the head turns up, what was said before gets cheap, and fresh text hardly notices."""
+    looks = {look["step"]: look for look in history["looks"]}
+    assert looks[250]["induction"] < 0.1
+    assert looks[900]["induction"] > 0.8
+    assert looks[600]["again"] - looks[1000]["again"] > 5 > 10 * (looks[600]["loss"] - looks[1000]["loss"])
+    assert abs(looks[500]["first"] - looks[500]["again"]) < 0.5
+    assert looks[2000]["first"] - looks[2000]["again"] > 10
+    assert looks[0]["loss"] > history["uniform"] > looks[50]["loss"]
+
+
+def test_looking_at_a_training_changes_no_weight(tokenizer):
+    recipe = nano.Recipe(steps=3, documents=60)
+    rows = [nano.Rows(nano.corpus(tokenizer, 0, 60), 50257, tokenizer.end_of_text, 0) for _ in range(2)]
+    watcher = watched.Watcher(rows[1], tokenizer, recipe)
+    watcher.fresh = watcher.fresh[:2]
+    plain, seen = nano.train(rows[0], recipe), nano.train(rows[1], recipe, watcher.report, watcher.watch)
+    assert [look["step"] for look in watcher.seen] == [0, 2, 3]
+    assert len(watcher.losses) == 3
+    for name, weight in plain.state_dict().items():
+        assert torch.equal(weight, seen.state_dict()[name]), name

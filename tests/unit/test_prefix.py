@@ -251,9 +251,9 @@ def test_a_model_that_rounds_more_has_a_tolerance_of_its_own(kind):
     [
         (lambda d, ids: prefix.check(d, ids, 0), "keep is 0; the text has 12 tokens, so a prefix holds 1 to 11"),
         (lambda d, ids: prefix.check(d, ids, 12), "keep is 12"),
-        (lambda d, ids: prefix.check(d, ids[:1], 1), "keep is 1; the text has 1 tokens"),
-        (lambda d, ids: prefix.check(d, ids, 5, method="guess"), 'method is "guess"; it must be "edit" or "truncate"'),
-        (lambda d, ids: prefix.check(d, ids, 5, method="edit", ending=ids[5:]), "The new ending is the old one"),
+        (lambda d, ids: prefix.check(d, ids[:1], 1), "keep is 1; the text has 1 token"),
+        (lambda d, ids: prefix.check(d, ids, 5, method="guess"), 'method is "guess"; it must be one of edit, truncate'),
+        (lambda d, ids: prefix.check(d, ids, 5, method="edit", ending=ids[5:]), "ending is the old one"),
         (lambda d, ids: prefix.check_all(d, ids[:1]), "need at least 2"),
         (lambda d, ids: prefix.check_all(d, list(range(65))), r"65 tokens; .* at most 64"),
     ],

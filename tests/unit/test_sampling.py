@@ -16,6 +16,7 @@ from transformers import (
 
 from gptviz.decoder.errors import UserError
 from gptviz.lab.writing import sampling
+from gptviz.lab.writing.order import likeliest_first
 from gptviz.lab.writing.sampling import Settings, stages
 
 INF = math.inf
@@ -171,16 +172,16 @@ def test_broken_logits_are_refused(bad):
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        ({"temperature": -0.1}, "temperature is -0.1"),
-        ({"temperature": NAN}, "temperature is nan"),
-        ({"temperature": INF}, "temperature is inf"),
-        ({"temperature": "1"}, "temperature is 1"),
-        ({"top_k": -1}, "top_k is -1"),
+        ({"temperature": -0.1}, "temperature is −0.1"),
+        ({"temperature": NAN}, "temperature is not a number"),
+        ({"temperature": INF}, "temperature is ∞"),
+        ({"temperature": "1"}, 'temperature is "1"'),
+        ({"top_k": -1}, "top_k is −1"),
         ({"top_k": 1.5}, "top_k is 1.5"),
-        ({"top_k": NAN}, "top_k is nan"),
-        ({"top_k": INF}, "top_k is inf"),
-        ({"top_p": NAN}, "top_p is nan"),
-        ({"top_p": -0.01}, "top_p is -0.01"),
+        ({"top_k": NAN}, "top_k is not a number"),
+        ({"top_k": INF}, "top_k is ∞"),
+        ({"top_p": NAN}, "top_p is not a number"),
+        ({"top_p": -0.01}, "top_p is −0.01"),
         ({"top_p": 1.01}, "top_p is 1.01"),
         ({"top_p": None}, "top_p is None"),
         ({"min_p": -0.1}, "min_p is .0.1"),
@@ -309,3 +310,26 @@ def test_a_sampler_resumes_where_it_was():
     story = [choose(z) for z in logits]
     later = sampling.sampler(Settings(1.2), 5, start=6)
     assert [later(z) for z in logits[6:]] == story[6:]
+
+
+@pytest.mark.parametrize("kind", ["random", "ties", "signs", "impossible", "double", "one"])
+def test_the_order_is_that_of_a_stable_sort(kind):
+    torch.manual_seed(0)
+    z = {
+        "random": torch.randn(50_257).mul(4).double(),
+        "ties": torch.randint(-3, 3, (5_000,)).double() / 2,
+        "signs": torch.tensor([0.0, -0.0, 1e-45, -1e-45, 0.0, -1.0, 3e38, -3e38, -0.0]).double(),
+        "impossible": torch.tensor([-math.inf, 1.0, -math.inf, -5.0, 1.0]).double(),
+        "double": torch.randn(5_000, dtype=torch.float64) / 3,
+        "one": torch.tensor([2.5]).double(),
+    }[kind]
+    assert torch.equal(likeliest_first(z), torch.sort(z, descending=True, stable=True).indices)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_greedy_refuses_what_is_no_number(bad):
+    with pytest.raises(UserError, match="not a number or is infinite"):
+        sampling.greedy(torch.tensor([0.0, bad, 1.0]))
+    with pytest.raises(UserError, match="Every logit is"):
+        sampling.greedy(torch.full((3,), -math.inf))
+    assert sampling.greedy(torch.tensor([0.0, 2.0, 2.0])) == 1

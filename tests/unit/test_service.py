@@ -86,7 +86,7 @@ def test_an_error_reaches_all_who_wait_and_is_not_kept():
     shelf = Shelf(1000)
 
     def fail():
-        raise UserError("no.")
+        raise UserError("no_token")
 
     for _ in range(2):
         with pytest.raises(UserError):

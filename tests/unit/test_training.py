@@ -187,7 +187,7 @@ def test_four_of_five_selected_tokens_are_hidden():
         (lambda d: teacher_forcing.signal(1), "2 are needed"),
         (lambda d: own_words.compare(d, [5, 6], 1, [[7], [8]]), "3 are needed"),
         (lambda d: own_words.compare(d, IDS, 16, [[7], [8]]), "from 1 to 15"),
-        (lambda d: own_words.compare(d, IDS, 2, [[7], [8]]), "2 tokens each"),
+        (lambda d: own_words.compare(d, IDS, 2, [[7], [8]]), "each of 2 tokens"),
         (lambda d: one_step.learn(d, [5], 0.1), "2 are needed"),
         (lambda d: one_step.learn(d, IDS, 0.0), "above 0"),
         (lambda d: one_step.learn(d, IDS, float("nan")), "above 0"),

@@ -17,19 +17,17 @@ from gptviz.words import words
 
 CODE = Path(__file__).parents[2] / "gptviz"
 # Texts that are there before the code that says them.
-WAITING = {
-    "errors.*": "each page's errors move with the page",
-}
+WAITING: dict[str, str] = {}
 SAYS = re.compile(
     r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase|has)|\.\.\.phrase|\.say)\(\s*(?:[^"'`(),]+\?\s*)?["'`]([^"'`$]+)["'`]"""
 )
 SAYS_SOME = re.compile(
-    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|\.say)\(\s*(?![^(),\n]+\?)(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)"""
+    r"""(?:(?<![\w.])(?:words\.)?(?:text|phrase)|(?<!\.on)\.say)\(\s*(?![^(),\n]+\?)(?:[^"'`\s)]|`[^`]*\$\{|["'][^"']*["']\s*\+)"""
 )
 QUOTED = re.compile(r"""["'`]([a-z_]+\.[a-z0-9_.]+)["'`]""")
 DATA_WORDS = re.compile(r"""data-words["']?\s*[=:,]\s*["']([^"']+)["']|dataset\.words\s*=\s*["']([^"']+)["']""")
 IN_PYTHON = re.compile(r"""\.text\(\s*["']([a-z0-9_]+(?:\.[a-z0-9_]+)+)["']""")
-RAISES = re.compile(r"""(?:UserError|Unavailable|Said)\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
+RAISES = re.compile(r"""(?:UserError|Full|Unavailable|Said|sentence)\(\s*["']([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)["']""")
 COMMENT = re.compile(r"(?://|#|\*) words: (.+)")
 OWN = CODE / "widgets" / "kit" / "words.js"
 

@@ -34,7 +34,8 @@ class Unavailable(Exception):
     """A source cannot give a model; `said` is one sentence for the user, and the next source is tried."""
 
     def __init__(self, key: str, /, **values: Any) -> None:
-        self.said = Said(key, **{name: str(v) if isinstance(v, Path) else v for name, v in values.items()})
+        texts = {name: str(v) if isinstance(v, Path) else v for name, v in values.items()}
+        self.said = Said(key, **texts)  # not words: the caller's key
         super().__init__(self.said)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.edits import Edits
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 from gptviz.decoder.run import Runs
 
 
@@ -26,18 +26,17 @@ def edits_of(
     decoder: Decoder, T: int, heads: Sequence[Sequence[int]], edges: Sequence[Sequence[int]], mode: str
 ) -> Edits:
     """The edits an endpoint was asked for. UserError for a head, token or mode that is not there."""
-    for name, rows, size, form in (
-        ("heads", heads, 2, "[layer, head]"),
-        ("edges", edges, 4, "[layer, head, query, key]"),
-    ):
+    for name, rows, size in (("heads", heads, 2), ("edges", edges, 4)):
         for row in rows:
+            if len(row) != size and name == "heads":
+                raise UserError("entry_of_heads", value=row)
             if len(row) != size:
-                raise UserError(f"{name} holds {brief(repr(row))}; each entry must be {form}.")
+                raise UserError("entry_of_edges", value=row)
             decoder.check_layer(row[0])
             decoder.check_head(row[1])
             for token in row[2:]:
                 if not 0 <= token < T:
-                    raise UserError(f"edges holds {brief(repr(row))}; the text has tokens 0 to {T - 1}.")
+                    raise UserError("edge_outside", value=row, last=T - 1)
     return Edits(
         frozenset((layer, head) for layer, head in heads),
         frozenset((layer, head, query, key) for layer, head, query, key in edges),

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel
 
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError
 from gptviz.decoder.probe import find_layers
 from gptviz.decoder.run import Run, Runs
 
@@ -224,7 +223,7 @@ def fresh_tables() -> tuple[float, float]:
 def stream(decoder: Decoder, run: Run) -> Stream:
     """Vector lengths of the residual stream of a run that kept it, before and after the final norm."""
     if run.residual is None:
-        raise UserError("This run kept no residual stream; run the text again with the stream kept.")
+        raise ValueError("this needs a run with residual=True")  # not words: a mistake in code
     x = run.residual  # [L+1, T, d]
     last = decoder.norm(x[-1].to(decoder.device, decoder.dtype)).float().cpu()  # [T, d]
     return Stream(x.norm(dim=-1), x.diff(dim=0).norm(dim=-1), last.norm(dim=-1))

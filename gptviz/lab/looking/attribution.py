@@ -56,7 +56,7 @@ def attribution(
     UserError for a family whose parts are not simply added, or a text longer than MOST.
     """
     if len(ids) > MOST:
-        raise UserError(f"text has {len(ids):,} tokens; its parts are told apart up to {MOST:,}.")
+        raise UserError("parts_too_long", n=len(ids), most=MOST)
     last: dict[int, Tensor] = {}
 
     def look(layer: int, _: Tensor, weights: Tensor) -> None:
@@ -78,7 +78,7 @@ def attribution(
     wanted = float(logits[target]) - (0.0 if against is None else float(logits[against]))
     total = sum(part.value for part in parts)
     if abs(total - wanted) > CLOSE * max(1.0, float(logits.abs().max())):
-        raise UserError(f"{decoder.name} does more between its parts than add them, so a logit cannot be split.")
+        raise UserError("parts_not_added", model=decoder.name)
     rest = torch.stack([last[layer] for layer in layers])  # [L, h, T]
     rest[..., 0] = -1 if rest.shape[-1] > 1 else rest[..., 0]
     best = rest.max(-1)
@@ -148,5 +148,5 @@ def _difference(rows: Tensor, target: int, against: int | None) -> Tensor:
 
 def _stream(run: Run) -> Tensor:
     if run.residual is None:
-        raise ValueError("attribution needs a run with residual=True")
+        raise ValueError("attribution needs a run with residual=True")  # not words: a mistake in code
     return run.residual

@@ -73,7 +73,7 @@ def pairs(run: Run, most: int = 12) -> list[Pair]:
 def window(T: int, at: int, most: int) -> list[int]:
     """At most `most` neighbouring positions of T, with `at` among them; −1 is the last one. UserError outside."""
     if not -T <= at < T:
-        raise UserError(f"position is {at}; the text has positions 0 to {T - 1}.")
+        raise UserError("position", value=at, n=T, last=T - 1)
     place = at % T
     start = max(0, min(place - most // 2, T - most))
     return list(range(start, min(T, start + most)))
@@ -81,5 +81,5 @@ def window(T: int, at: int, most: int) -> list[int]:
 
 def _stream(run: Run) -> Tensor:
     if run.residual is None:
-        raise ValueError("this needs a run with residual=True")
+        raise ValueError("this needs a run with residual=True")  # not words: a mistake in code
     return run.residual

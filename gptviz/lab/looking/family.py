@@ -95,11 +95,11 @@ def check(spec: Spec) -> None:
     for field, most in LIMITS.items():
         value, least = getattr(spec, field), 0 if field == "ffn_width" else 1
         if not isinstance(value, int) or not least <= value <= most:
-            raise UserError(f"{field} is {value}; it must be a whole number from {least} to {most:,}.")
+            raise UserError("whole_between", name=field, value=value, low=least, high=most)
     if spec.d % spec.h:
-        raise UserError(f"d is {spec.d}, which {spec.h} heads do not divide; choose a multiple of h.")
+        raise UserError("heads_do_not_divide", value=spec.d, heads=spec.h)
     if spec.h % spec.kv_heads:
-        raise UserError(f"h is {spec.h}, which {spec.kv_heads} key/value heads do not divide; choose a divisor of h.")
+        raise UserError("kv_heads_do_not_divide", value=spec.kv_heads, heads=spec.h)
 
 
 def build(
@@ -120,7 +120,7 @@ def build(
     are kept. UserError for a shape that cannot be built.
     """
     if ffn not in STYLES:
-        raise UserError(f'ffn is "{ffn}"; it must be one of {", ".join(STYLES)}.')
+        raise UserError("one_of", name="ffn", value=ffn, allowed=list(STYLES))
     style = PUBLIC.get(like, STYLES[ffn])
     style = style if style.ffn == ffn else STYLES[ffn]
     spec = replace(style, d=d, L=L, h=h, V=V, C=C, tied=tied, kv_heads=kv_heads or h, ffn_width=ffn_width)
@@ -131,9 +131,13 @@ def build(
     return replace(spec, name="", source="", year=0)
 
 
+def _config(name: str) -> str:
+    return f"{name}, config.json"  # not words: a file's name
+
+
 def gpt(name: str, d: int, L: int, h: int, C: int = 1024, V: int = 50257, year: int = 2019, source: str = "") -> Spec:
     """A shape of the GPT-2 kind."""
-    return Spec(name, d, L, h, V, C, kv_heads=h, year=year, source=source or f"{name}, config.json")
+    return Spec(name, d, L, h, V, C, kv_heads=h, year=year, source=source or _config(name))
 
 
 def llama(
@@ -141,7 +145,22 @@ def llama(
 ) -> Spec:
     """A shape of the Llama kind: SwiGLU, RMSNorm, rotary positions."""
     return Spec(
-        name, d, L, h, V, C, kv, tied, "swiglu", ffn, "rotary", "rms", "pre", biases, year, f"{name}, config.json"
+        name,
+        d,
+        L,
+        h,
+        V,
+        C,
+        kv,
+        tied,
+        "swiglu",
+        ffn,
+        "rotary",
+        "rms",
+        "pre",
+        biases,
+        year,
+        _config(name),
     )
 
 
@@ -156,14 +175,14 @@ PUBLIC: dict[str, Spec] = {
     for spec in (
         Spec(
             "openai-gpt", 768, 12, 12, 40478, 512, 12, order="post", year=2018,
-            source="openai-community/openai-gpt, config.json",
+            source="openai-community/openai-gpt, config.json",  # not words: a file's name
         ),
         gpt("gpt2", 768, 12, 12),
         gpt("gpt2-medium", 1024, 24, 16),
         gpt("gpt2-large", 1280, 36, 20),
         gpt("gpt2-xl", 1600, 48, 25),
         gpt("distilgpt2", 768, 6, 12),
-        gpt("gpt3-175b", 12288, 96, 96, C=2048, year=2020, source="Brown et al. 2020, table 2.1"),
+        gpt("gpt3-175b", 12288, 96, 96, C=2048, year=2020, source="Brown et al. 2020, table 2.1"),  # not words: a paper
         llama("SmolLM2-135M", 576, 30, 9, 3, 49152, 8192, 1536, tied=True, year=2024),
         llama("SmolLM2-360M", 960, 32, 15, 5, 49152, 8192, 2560, tied=True, year=2024),
         llama("SmolLM2-1.7B", 2048, 24, 32, 32, 49152, 8192, 8192, tied=True, year=2024),

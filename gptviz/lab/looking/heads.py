@@ -18,7 +18,10 @@ from gptviz.lab.looking import readable
 from gptviz.lab.looking.watch import watch
 
 # Unrelated words in no order, said twice: what follows the earlier copy is the only clue to what comes next.
-PROBE = "horse letter green two bread moon chair queen road summer fish door apple river blue happy box milk tree boy"
+PROBE = (
+    "horse letter green two bread moon chair queen road summer "  # not words: a text to read
+    "fish door apple river blue happy box milk tree boy"
+)
 NEAR = 4  # a local head reads the token itself and the three before it
 FIRST_ROW = 2  # rows 0 and 1 have too few keys to tell one kind from another
 

@@ -53,12 +53,12 @@ def logit_lens(decoder: Decoder, run: Run, position: int, *, count: int = 5) -> 
     The run must have kept its residual stream. UserError when the position or count is out of range.
     """
     if run.residual is None:
-        raise ValueError("the logit lens needs a run with residual=True")
+        raise ValueError("the logit lens needs a run with residual=True")  # not words: a mistake in code
     T = len(run.ids)
     if not -T <= position < T:
-        raise UserError(f"position is {position}; the text has positions 0 to {T - 1}.")
+        raise UserError("position", value=position, n=T, last=T - 1)
     if not 1 <= count <= decoder.shape.vocabulary:
-        raise UserError(f"count is {count}; it must be from 1 to {decoder.shape.vocabulary:,}.")
+        raise UserError("whole_between", name="count", value=count, low=1, high=decoder.shape.vocabulary)
     p = decoder.head(run.residual[:, position]).double().softmax(-1)  # [L+1, V]
     final = int(p[-1].argmax())
     top = p.topk(count, dim=-1)  # [L+1, count]

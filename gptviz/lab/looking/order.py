@@ -52,9 +52,9 @@ def order(words: Sequence[str], depths: Sequence[int] = DEPTHS, seed: int = 0) -
     """
     words = list(words)
     if len(words) < 3:
-        raise UserError(f"There are {len(words)} words; at least 3 are needed: two to swap and one that reads them.")
+        raise UserError("too_few_words", n=len(words))
     if words[0] == words[1]:
-        raise UserError(f'The first two words are both "{words[0][:60]}"; swapping them changes nothing.')
+        raise UserError("same_words", value=words[0])
     swapped = [words[1], words[0], *words[2:]]
     known = {word: number for number, word in enumerate(dict.fromkeys(words))}
     batch = torch.tensor([[known[word] for word in some] for some in (words, swapped)])  # [2, T]

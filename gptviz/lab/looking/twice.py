@@ -44,7 +44,7 @@ def fits(decoder: Decoder) -> bool:
 def equality(decoder: Decoder, ids: Sequence[int], *, runs: Runs | None = None) -> Equality:
     """Give both implementations the loaded model's weights and compare all logits. UserError for another shape."""
     if not fits(decoder):
-        raise UserError(f"{decoder.name} is no GPT-2, and the two implementations hold GPT-2 checkpoints only.")
+        raise UserError("no_gpt2", model=decoder.name)
     ids = decoder.check_ids(ids)
     short, long = pair(decoder)
     batch = torch.tensor([ids], device=decoder.device)

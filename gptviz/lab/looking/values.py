@@ -45,7 +45,7 @@ def carried(
     decoder.check_head(head)
     T = len(ids)
     if not -T <= position < T:
-        raise UserError(f"position is {position}; the text has {T} tokens, so use 0 to {T - 1}, or -1 for the last.")
+        raise UserError("position", value=position, n=T, last=T - 1)
     position %= T
     projection = splittable(decoder, layer)
     run = (runs or decoder.run)(ids, capture=[layer], inputs=[layer], residual=True, last_only=True)
@@ -69,10 +69,7 @@ def splittable(decoder: Decoder, layer: int) -> nn.Module:
     """W_O of a layer. UserError, in one sentence, for a family whose heads cannot be told apart behind it."""
     found = decoder.projections[layer]
     if found is None:
-        raise UserError(
-            f"{decoder.name} does more to its heads' outputs than one matrix and an addition, "
-            "so what a single head adds cannot be told apart."
-        )
+        raise UserError("heads_not_added", model=decoder.name)
     return found
 
 

@@ -23,8 +23,9 @@ from gptviz.decoder.errors import UserError
 from gptviz.decoder.sources import weights
 from gptviz.lab.masking import leak, prefix
 from gptviz.lab.masking.prefix import Check
+from gptviz.words import Said, words
 
-FORMAT = "gptviz prefix check 1"
+FORMAT = "gptviz prefix check 1"  # not words: told by programs
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "model": dict,
     "ids": list,
@@ -36,6 +37,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "tolerance": (int, float),
     "invariant": bool,
 }
+COMMAND = "python -m gptviz.lab.masking.evidence"
 MAX_BYTES = 4 * 2**20
 SAME = 1e-3  # a change measured again may differ by this share (other processor, other rounding)
 
@@ -46,10 +48,10 @@ def evidence(decoder: Decoder, found: Check) -> dict[str, Any]:
     deltas = [float(delta) for delta in found.deltas]
     return {
         "format": FORMAT,
-        "claim": "The output at a position depends on the tokens up to it, and on nothing after.",
+        "claim": str(Said("evidence.claim")),
         "model": {
             "name": decoder.name,
-            "source": decoder.source,
+            "source": str(decoder.source),
             "parameters": decoder.shape.parameters,
             "weights_sha256": fingerprint(decoder),
         },
@@ -61,14 +63,14 @@ def evidence(decoder: Decoder, found: Check) -> dict[str, Any]:
         "keep": found.keep,
         "method": found.method,
         "mask": {"direction": found.rule.direction, "open_layers": leak.opened(found.rule, decoder.shape.layers)},
-        "measure": "largest |difference| of the logits at each position of the prefix",
+        "measure": str(Said("evidence.measure")),
         "deltas": deltas,
         "changed": found.changed,
         "max_delta": max(deltas),
         **leak.basis_json(found.basis),
         "invariant": not any(found.changed),
         "versions": versions(),
-        "verify": "python -m gptviz.lab.masking.evidence FILE",
+        "verify": f"{COMMAND} FILE",
     }
 
 
@@ -94,16 +96,16 @@ def fingerprint(decoder: Decoder) -> str:
 def read(text: str) -> dict[str, Any]:
     """Evidence from JSON text. UserError, in one sentence, for anything that is not a whole check."""
     if len(text) > MAX_BYTES:
-        raise UserError(f"The file has {len(text):,} characters; evidence has at most {MAX_BYTES:,}.")
+        raise UserError("evidence.too_long", n=len(text), most=MAX_BYTES)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"The file is not JSON ({str(error)[:80]}).") from error
+        raise UserError("evidence.no_json", words=str(error)) from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise UserError(f'The file is not evidence of this program; its "format" should be "{FORMAT}".')
+        raise UserError("evidence.other_format", format=FORMAT)
     for name, kind in FIELDS.items():
         if not isinstance(data.get(name), kind):
-            raise UserError(f'The evidence has no usable field "{name}".')
+            raise UserError("evidence.no_field", field=name)
     _check_numbers(data)
     return data
 
@@ -111,13 +113,13 @@ def read(text: str) -> dict[str, Any]:
 def _check_numbers(data: dict[str, Any]) -> None:
     for name in ("ids", "other"):
         if not all(type(i) is int for i in data[name]):
-            raise UserError(f'The field "{name}" of the evidence must hold whole numbers only.')
+            raise UserError("evidence.no_whole", field=name)
     if not all(type(d) in (int, float) and d >= 0 for d in data["deltas"]) or len(data["deltas"]) != data["keep"]:
-        raise UserError('The field "deltas" of the evidence must hold one number, 0 or more, for each kept position.')
+        raise UserError("evidence.odd_deltas")
     if data["other"][: data["keep"]] != data["ids"][: data["keep"]]:
-        raise UserError("The two prompts of the evidence differ inside the prefix, so they prove nothing about it.")
+        raise UserError("evidence.other_prefix")
     if not isinstance(data["model"].get("name"), str) or not isinstance(data["mask"].get("open_layers"), list):
-        raise UserError('The evidence must name its model ("model.name") and its open layers ("mask.open_layers").')
+        raise UserError("evidence.no_names")
 
 
 def run_again(decoder: Decoder, data: dict[str, Any]) -> Check:
@@ -130,42 +132,42 @@ def run_again(decoder: Decoder, data: dict[str, Any]) -> Check:
     return prefix.check(decoder, list(data["ids"]), keep, rule, method, ending)
 
 
-def differences(data: dict[str, Any], again: Check) -> list[str]:
+def differences(data: dict[str, Any], again: Check) -> list[Said]:
     """What the second run does not confirm, one sentence each; empty when it confirms everything.
 
     The verdict of every position must be the same, an exact zero must be an exact zero again, and a change must
     be of the same size up to rounding.
     """
-    found = []
+    found: list[Said] = []
     if again.other != data["other"]:
-        found.append("The second prompt of the evidence is not one this method runs.")
+        found.append(Said("evidence.other_prompt"))
     noise = max(again.tolerance, float(data["tolerance"]))
     pairs = zip(data["deltas"], again.deltas.tolist(), again.changed, strict=True)
     for index, (stated, measured, changed) in enumerate(pairs):
         if changed != (stated > data["tolerance"]):
-            words = "changed" if changed else "unchanged"
-            found.append(f"Position {index} is {words} here ({measured:.3g}); the evidence states {stated:.3g}.")
+            verdict = Said("evidence.is_changed") if changed else Said("evidence.is_unchanged")
+            found.append(Said("evidence.differs", i=index, verdict=verdict, here=measured, stated=stated))
         elif changed and abs(measured - stated) > SAME * max(stated, measured) + noise:
-            found.append(f"Position {index} moves by {measured:.6g} here; the evidence states {stated:.6g}.")
+            found.append(Said("evidence.moves", i=index, here=measured, stated=stated))
     if data["invariant"] != (not any(stated > data["tolerance"] for stated in data["deltas"])):
-        found.append('The evidence contradicts itself: its "invariant" does not follow from its deltas.')
+        found.append(Said("evidence.contradicts"))
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the check of an evidence file again and say whether it holds: 0 confirmed, 1 not, 2 unusable."""
-    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.masking.evidence", description=main.__doc__)
-    parser.add_argument("file", type=Path, help="the evidence, as downloaded from the page")
-    parser.add_argument("--model", default="", help="a model's name or folder, instead of the one the file names")
-    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or mps (default: cpu)")
-    parser.add_argument("--offline", action="store_true", help="fetch nothing; use what is on this machine")
+    parser = argparse.ArgumentParser(prog=COMMAND, description=Said("evidence.about"))
+    parser.add_argument("file", type=Path, help=Said("evidence.help_file"))
+    parser.add_argument("--model", default="", help=Said("evidence.help_model"))
+    parser.add_argument("--device", default="cpu", help=Said("evidence.help_device"))
+    parser.add_argument("--offline", action="store_true", help=Said("evidence.help_offline"))
     options = parser.parse_args(arguments)
     disable_progress_bar()
     try:
         try:
             data = read(options.file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{options.file} cannot be read ({type(error).__name__}).") from error
+            raise UserError("evidence.not_read", file=options.file, kind=type(error).__name__) from error
         decoder = _load(data, options.model, options.device, options.offline)
         again = run_again(decoder, data)
     except UserError as error:
@@ -182,19 +184,28 @@ def _load(data: dict[str, Any], model: str, device: str, offline: bool) -> Decod
 
 def _say(data: dict[str, Any], decoder: Decoder, again: Check) -> int:
     same_weights = fingerprint(decoder) == data["model"].get("weights_sha256")
-    print(f"{decoder.name}, {decoder.source}; {len(again.ids)} tokens, prefix of {again.keep}, method {again.method}")
-    print("weights: " + ("the same, byte for byte" if same_weights else "not those of the evidence"))
-    print(f"{'position':>8}  {'token':<16} {'stated':>12} {'here':>12}")
+    model, source = decoder.name, decoder.source
+    run = Said("evidence.run", model=model, source=source, n=len(again.ids), keep=again.keep, method=again.method)
+    print(run)
+    print(Said("evidence.same_weights") if same_weights else Said("evidence.other_weights"))
+    head = (Said("evidence.position"), Said("evidence.token"), Said("evidence.stated"), Said("evidence.here"))
+    print(_row(*head))
+    number = words().numbers.number
     for index, (stated, measured) in enumerate(zip(data["deltas"], again.deltas.tolist(), strict=True)):
         shown = decoder.tokenizer.token(again.ids[index]).shown
-        verdict = "changed" if again.changed[index] else "unchanged"
-        print(f"{index:>8}  {shown:<16} {stated:>12.3e} {measured:>12.3e}  {verdict}")
+        verdict = Said("evidence.is_changed") if again.changed[index] else Said("evidence.is_unchanged")
+        print(_row(number(index), shown, number(stated), number(measured)), verdict)
     problems = differences(data, again)
     for sentence in problems:
         print(sentence)
-    verdict = "prefix-invariant" if not any(again.changed) else "not prefix-invariant"
-    print(f"{'NOT CONFIRMED' if problems else 'CONFIRMED'}: {verdict}, largest change {float(again.deltas.max()):.3e}.")
+    largest = float(again.deltas.max())
+    verdict = Said("evidence.leaks", delta=largest) if any(again.changed) else Said("evidence.invariant", delta=largest)
+    print(Said("evidence.not_confirmed", verdict=verdict) if problems else Said("evidence.confirmed", verdict=verdict))
     return 1 if problems else 0
+
+
+def _row(position: str, token: str, stated: str, here: str) -> str:
+    return f"{position:>8}  {token:<16} {stated:>12} {here:>12}"
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from gptviz.lab.surprise import surprisal
 MOST_TOKENS = 64  # the influence matrix runs T prompts of T tokens
 TOKENS_AT_ONCE = 256  # tokens in one batched forward pass; more would only be slower to show anything
 PARTS = 6  # at least so many, where there are as many edits: who waits sees it grow, and can stop it
-REPLACEMENT = " the"
+REPLACEMENT = " the"  # not words: a piece of a vocabulary
 SAME_NATS = 1e-3  # losses closer than this are called the same
 
 
@@ -106,7 +106,7 @@ def true_next(
     `causal` are the surprisals [T-1] with the mask on, where they are known. UserError below two tokens.
     """
     if len(ids) < 2:
-        raise UserError(f"The text has {len(ids)} token; at least 2 are needed for one true next token.")
+        raise UserError("too_short_to_score", n=len(ids))
     if causal is None:
         causal = paid_under(decoder, ids, CAUSAL, runs=runs)
     changed = causal if rule.is_causal else paid_under(decoder, ids, rule, runs=runs)
@@ -147,15 +147,6 @@ class MaskEffect:
 
 
 @dataclass(frozen=True)
-class Narrow:
-    """How many of the opened layers (`of`) keep a narrower reach than this text, and the shortest one, in tokens."""
-
-    layers: int
-    of: int
-    size: int
-
-
-@dataclass(frozen=True)
 class Influence:
     """`matrix` [T, T]: how far output i moves when token j is replaced."""
 
@@ -176,15 +167,13 @@ def rule_of(open_layers: Sequence[int], direction: str, layers: int) -> MaskRule
     """
     MaskRule(brief(direction))  # refuses an unknown direction first
     if not isinstance(open_layers, list | tuple):
-        raise UserError(f"open_layers is {brief(repr(open_layers))}; it must be a list of layer numbers.")
+        raise UserError("open_layers_list", value=open_layers)
     for layer in open_layers:
         if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < layers:
-            raise UserError(f"open_layers holds {brief(repr(layer))}; layers are whole numbers from 0 to {layers - 1}.")
+            raise UserError("open_layers_holds", value=layer, last=layers - 1)
     chosen = sorted(set(open_layers))
     if direction == "causal" and chosen:
-        raise UserError(
-            f'open_layers is {brief(chosen)} but direction is "causal", which opens nothing; use "none" or "wrong_way".'
-        )
+        raise UserError("opens_nothing", value=chosen)
     return MaskRule(direction, frozenset(chosen) if chosen else None)
 
 
@@ -194,18 +183,18 @@ def one_token(decoder: Decoder, text: str, name: str = "replacement") -> int:
     For " the", which is what a caller who named nothing sends, every vocabulary has an answer: see `usual`.
     """
     if not isinstance(text, str):
-        raise UserError(f"{name} is {brief(repr(text))}; it must be a string.")
+        raise UserError("string", name=name, value=text)
     tokenizer, vocabulary = decoder.tokenizer, decoder.shape.vocabulary
     found = pieces.single(tokenizer, text, name, vocabulary) if len(text) <= 200 else None
     if found is None and text == REPLACEMENT:
         return usual(decoder)[1]
     if found is None:
         ids = pieces.continuing(tokenizer, text, name) if len(text) <= 200 else []
-        count = f"{len(ids)} tokens" if ids or not text else "too long"
-        raise UserError(
-            f'{name} is "{brief(text)}", which is {"unknown" if len(ids) == 1 else count} in this vocabulary; '
-            "it must be exactly one token."
-        )
+        if len(text) > 200:
+            raise UserError("one_token_long", name=name, value=text)
+        if len(ids) == 1:
+            raise UserError("one_token_unknown", name=name, value=text)
+        raise UserError("one_token", name=name, value=text, n=len(ids))
     return found
 
 
@@ -226,8 +215,7 @@ def replaced(decoder: Decoder, ids: Sequence[int], positions: Sequence[int], new
 def check_position(position: int, T: int) -> int:
     """The position from 0 to T-1; -1 means the last. UserError for any other."""
     if not -1 <= position < T:
-        shown = brief(position)
-        raise UserError(f"position is {shown}; the text has {T} tokens, so use 0 to {T - 1}, or -1 for the last.")
+        raise UserError("position", value=position, n=T, last=T - 1)
     return T - 1 if position == -1 else int(position)
 
 
@@ -287,17 +275,15 @@ def influence(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL) -> Tens
 def influence_parts(decoder: Decoder, ids: list[int], rule: MaskRule = CAUSAL) -> Iterator[Tensor]:
     """The columns of the influence matrix, a few at a time: parts [b, T], one row for each token replaced."""
     T = len(ids)
-    check_length(T, "the influence matrix")
+    check_length(T)
     word = one_token(decoder, REPLACEMENT)
     return moved(decoder, ids, [replaced(decoder, ids, [j], word) for j in range(T)], rule)
 
 
-def check_length(T: int, what: str) -> None:
+def check_length(T: int) -> None:
     """UserError for a text too long for what runs the model once per token."""
     if T > MOST_TOKENS:
-        raise UserError(
-            f"The text has {T} tokens; {what} runs the model once per token, so it takes at most {MOST_TOKENS}."
-        )
+        raise UserError("once_per_token", n=T, most=MOST_TOKENS)
 
 
 def mask_effect(
@@ -347,21 +333,11 @@ def opened(rule: MaskRule, layers: int) -> list[int]:
     return [layer for layer in range(layers) if rule.pattern(layer) != "causal"]
 
 
-def narrow_when_open(reaches: Sequence[Reach], rule: MaskRule, T: int) -> Narrow:
-    """The opened layers in which this text of T tokens still cannot be read whole, and the shortest reach of those.
-
-    Opened, a layer reads as far ahead as it reads back, so a window stays a window.
-    """
-    open_layers = opened(rule, len(reaches))
-    found = [reaches[layer] for layer in open_layers if reaches[layer].keys(T - 1) < T]
-    return Narrow(len(found), len(open_layers), min((reach.size or 0 for reach in found), default=0))
-
-
 def finite(values: Tensor, decoder: Decoder) -> Tensor:
     """The values, if all are finite. UserError otherwise: a difference of infinities proves nothing."""
     if not torch.isfinite(values).all():
         kind = str(decoder.dtype).removeprefix("torch.")
-        raise UserError(f"{decoder.name} overflows in {kind}, so its runs cannot be compared; load it in float32.")
+        raise UserError("overflows", model=decoder.name, dtype=kind)
     return values
 
 

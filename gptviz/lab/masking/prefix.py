@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gptviz.decoder.attention import CAUSAL, MaskRule, allowed
 from gptviz.decoder.decoder import Decoder
-from gptviz.decoder.errors import UserError, brief
+from gptviz.decoder.errors import UserError
 from gptviz.decoder.run import Runs
 from gptviz.decoder.tokens import Token
 from gptviz.lab.masking import leak, movement
@@ -160,7 +160,7 @@ def second_prompt(
     check_method(method)
     T = len(ids)
     if not 1 <= keep < T:
-        raise UserError(f"keep is {brief(keep)}; the text has {T} tokens, so a prefix holds 1 to {T - 1} of them.")
+        raise UserError("keep", value=keep, n=T, last=T - 1)
     if method == "truncate":
         other = ids[:keep]
     elif ending:
@@ -168,7 +168,7 @@ def second_prompt(
     else:
         other = leak.replaced(decoder, ids, range(keep, T), leak.one_token(decoder, leak.REPLACEMENT))
     if other == ids:
-        raise UserError("The new ending is the old one, so there is nothing to compare; change at least one token.")
+        raise UserError("same_ending")
     return other
 
 
@@ -188,8 +188,8 @@ def all_parts(decoder: Decoder, ids: list[int], rule: MaskRule, method: str) -> 
     check_method(method)
     T = len(ids)
     if T < 2:
-        raise UserError(f"The text has {T} token; a prefix and something after it need at least 2.")
-    leak.check_length(T, "checking all prefixes")
+        raise UserError("too_short_for_prefix", n=T)
+    leak.check_length(T)
     if method == "truncate":
         return _shorter(decoder, ids, rule)
     word = leak.one_token(decoder, leak.REPLACEMENT)
@@ -223,7 +223,7 @@ def usual_keep(T: int) -> int:
 def check_method(method: str) -> None:
     """UserError for a method that does not exist."""
     if method not in METHODS:
-        raise UserError(f'method is "{brief(method)}"; it must be "edit" or "truncate".')
+        raise UserError("one_of", name="method", value=method, allowed=METHODS)
 
 
 @dataclass(frozen=True)

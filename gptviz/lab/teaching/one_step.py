@@ -36,7 +36,7 @@ def learn(decoder: Decoder, ids: Sequence[int], rate: float) -> Learned:
     """
     shift(ids)
     if not 0 < rate <= LARGEST_RATE:
-        raise UserError(f"rate is {rate:g}; it must be above 0 and at most {LARGEST_RATE:g}.")
+        raise UserError("rate", value=rate, high=LARGEST_RATE)
     start = time.perf_counter()
     row = torch.tensor([decoder.check_ids(ids)], device=decoder.device)  # [1, T]
     with torch.inference_mode(False), torch.enable_grad():

@@ -67,11 +67,11 @@ def compare(
     tail = min(TAIL, max(1, len(ids) // 3))
     most = len(ids) - tail - 1  # one token must be kept
     if most < 1:
-        raise UserError(f"The text has {len(ids)} token(s); at least 3 are needed to replace one before the ending.")
+        raise UserError("too_short_to_replace", n=len(ids))
     if not 1 <= count <= most:
-        raise UserError(f"count is {count}; it must be from 1 to {most} for this text.")
+        raise UserError("count_for_text", value=count, high=most)
     if len(others) < 2 or any(len(each) != count for each in others):
-        raise UserError(f"others must be at least 2 pieces of {count} tokens each.")
+        raise UserError("others", n=len(others), count=count)
     begin = len(ids) - tail
     kept, ending = ids[: begin - count], ids[begin:]
     own = draw(decoder, kept, count, len(others), seed)

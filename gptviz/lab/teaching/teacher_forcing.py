@@ -81,7 +81,7 @@ class Signal:
 def shift(ids: Sequence[T]) -> tuple[list[T], list[T]]:
     """Teacher forcing: inputs are all tokens but the last, targets all but the first. UserError below two tokens."""
     if len(ids) < 2:
-        raise UserError(f"The text has {len(ids)} token; at least 2 are needed for one scored prediction.")
+        raise UserError("too_short_to_score", n=len(ids))
     return list(ids[:-1]), list(ids[1:])
 
 

@@ -27,6 +27,8 @@ RECORDED = tuple((variant, data) for data in DATA for variant in VARIANTS)
 MAX_STEPS = 2000
 PAUSES = (0, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300)  # steps after which both may write
 
+COMMAND = "python -m gptviz.lab.teaching.twins"
+
 
 def pair(recipe: Recipe, variant: str, generator: torch.Generator) -> tuple[Twin, Twin]:
     """(causal, other) with equal weights. UserError for a variant that does not exist."""
@@ -138,14 +140,13 @@ def _run(
 
 def _one_of(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
     if not isinstance(value, str) or value not in allowed:
-        raise UserError(f'{name} is "{str(value)[:60]}"; it must be one of {", ".join(allowed)}.')
+        raise UserError("one_of", name=name, value=value, allowed=list(allowed))
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-        raise UserError(f"{name} is {str(value)[:60]!r}; it must be a whole number from {least} to {most:,}.")
-    if not least <= value <= most:
-        raise UserError(f"{name} is {value:,}; it must be from {least} to {most:,}.")
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+    if not whole or not least <= value <= most:
+        raise UserError("whole_between", name=name, value=value, low=least, high=most)
     return int(value)
 
 
@@ -169,7 +170,7 @@ def record(seed: int = 0) -> dict[str, Any]:
         about = {key: getattr(state, key) for key in ("floor", "steps", "seed", "variant", "data", "seconds")}
         runs.append({**about, "processor_seconds": time.process_time() - begun, "twin": end["twin"]})
     versions = {"python": platform.python_version(), "torch": torch.__version__}
-    machine = f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"
+    machine = f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"  # not words: recorded
     today = datetime.now(UTC).date().isoformat()
     return {"recorded": today, "versions": versions, "machine": machine, "causal": causal, "runs": runs}
 
@@ -179,19 +180,22 @@ def recorded(recording: Mapping[str, Any], variant: str, data: str) -> dict[str,
     for run in recording["runs"]:
         if (run["variant"], run["data"]) == (variant, data):
             return {**run, "causal": recording["causal"][data]}
-    raise UserError(f'variant is "{variant[:60]}" and data "{data[:60]}"; no such run is recorded.')
+    raise UserError("not_recorded", variant=variant, data=data, known=[f"{a} {b}" for a, b in RECORDED])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train the twins in all variants and keep the runs in a file; the page shows them until it is asked to train."""
-    parser = argparse.ArgumentParser(prog="python -m gptviz.lab.teaching.twins", description=main.__doc__)
-    parser.add_argument("--record", type=Path, required=True, metavar="FILE", help="where to write the runs, as JSON")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the start, the data and the writing (default: 0)")
-    parser.add_argument("--threads", type=int, default=1, help="threads of torch (default: 1)")
+    """Train the twins in all variants and keep the runs in a file; the page shows them until it is asked to train.
+
+    `--record` is where to write the runs, as JSON; `--seed` that of the start, the data and the writing.
+    """
+    parser = argparse.ArgumentParser(prog=COMMAND, description=main.__doc__)
+    parser.add_argument("--record", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    seed = f" --seed {options.seed}" if options.seed else ""
-    command = f"python -m gptviz.lab.teaching.twins --record {options.record.as_posix()}{seed}"
+    seed = f" --seed {options.seed}" if options.seed else ""  # not words: a command
+    command = f"{COMMAND} --record {options.record.as_posix()}{seed}"  # not words: a command
     found = json.dumps({"command": command, **record(options.seed)}, separators=(",", ":"))
     options.record.write_text(found + "\n", encoding="utf-8")
 

@@ -53,12 +53,12 @@ class Memory:
 def memory(name: str, context: int, batch: int = 1, dtype: str = "bfloat16") -> Memory:
     """Cache and weights of a public model. UserError for a name, length, batch or format that is not offered."""
     if not isinstance(name, str) or name not in family.PUBLIC:
-        raise UserError(f'model is "{str(name)[:60]}"; the calculator knows {", ".join(family.PUBLIC)}.')
+        raise UserError("one_of", name="model", value=name, allowed=list(family.PUBLIC))
     if not isinstance(dtype, str) or dtype not in ELEMENT:
-        raise UserError(f'dtype is "{str(dtype)[:60]}"; it must be one of {", ".join(ELEMENT)}.')
+        raise UserError("one_of", name="dtype", value=dtype, allowed=list(ELEMENT))
     for what, value, most in (("context", context, MAX_CONTEXT), ("batch", batch, MAX_BATCH)):
         if not isinstance(value, int) or not 1 <= value <= most:
-            raise UserError(f"{what} is {value}; it must be a whole number from 1 to {most:,}.")
+            raise UserError("whole_between", name=what, value=value, low=1, high=most)
     spec, element = family.PUBLIC[name], ELEMENT[dtype]
     per_token = bytes_per_token(spec.L, spec.kv_heads, spec.head_width, element)
     multi = bytes_per_token(spec.L, spec.h, spec.head_width, element)

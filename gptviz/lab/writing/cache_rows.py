@@ -55,7 +55,7 @@ def moved(decoder: Decoder, ids: Sequence[int], keep: int, *, runs: Runs | None 
     """
     ids = decoder.check_ids(ids)
     if not 1 <= keep < len(ids):
-        raise UserError(f"keep is {keep}; it must be from 1 to {len(ids) - 1}, one less than the text has tokens.")
+        raise UserError("keep", value=keep, n=len(ids), last=len(ids) - 1)
     other = [(i + 1) % decoder.shape.vocabulary for i in ids[keep:]]
     texts = (ids, [*ids[:keep], *other], ids[:keep])
     whole, edited, alone = (rows_of(decoder, text, runs=runs) for text in texts)

@@ -104,10 +104,7 @@ class Race:
         self.prompt = self.decoder.check_ids(self.prompt)
         check_new_tokens(self.new_tokens)
         if self.room == 0:
-            raise UserError(
-                f"The text has {len(self.prompt):,} tokens and fills the context of {self.decoder.name}; "
-                "remove at least one to see another written."
-            )
+            raise UserError("context_full", n=len(self.prompt), model=self.decoder.name)
         self.meter = Meter(self.decoder)
 
     @property
@@ -301,5 +298,5 @@ def check_new_tokens(new_tokens: int) -> int:
     """The number of tokens to write. UserError unless it is a whole number from 1 to MAX_NEW_TOKENS."""
     whole = isinstance(new_tokens, int) and not isinstance(new_tokens, bool)
     if not whole or not 1 <= new_tokens <= MAX_NEW_TOKENS:
-        raise UserError(f"new_tokens is {new_tokens}; it must be a whole number from 1 to {MAX_NEW_TOKENS}.")
+        raise UserError("whole_between", name="new_tokens", value=new_tokens, low=1, high=MAX_NEW_TOKENS)
     return new_tokens

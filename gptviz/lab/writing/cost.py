@@ -47,10 +47,10 @@ class Cost:
 def cost(decoder: Decoder, lengths: Sequence[int] = LENGTHS) -> Cost:
     """Count for each length; lengths past the model's context are counted as if it read them. UserError on bad ones."""
     if not 1 <= len(lengths) <= MOST_LENGTHS:
-        raise UserError(f"lengths has {len(lengths)} entries; it must have from 1 to {MOST_LENGTHS}.")
+        raise UserError("lengths", n=len(lengths), most=MOST_LENGTHS)
     for length in lengths:
         if not isinstance(length, int) or not 1 <= length <= LONGEST:
-            raise UserError(f"An item of lengths is {length}; it must be a whole number from 1 to {LONGEST:,}.")
+            raise UserError("item_of_lengths", value=length, most=LONGEST)
     meter = Meter(decoder)
     return Cost(
         rows=[_row(meter, length) for length in lengths],

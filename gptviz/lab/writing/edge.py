@@ -60,7 +60,7 @@ def begin(decoder: Decoder, ids: Sequence[int], left: int, asked: int) -> Edge:
     """The text repeated until only `left` places of the context are free. UserError where the context is too short."""
     room = decoder.shape.context - left
     if room < 1:
-        raise UserError(f"left is {left}; the context of {decoder.name} has {decoder.shape.context} places.")
+        raise UserError("places_left", value=left, model=decoder.name, n=decoder.shape.context)
     ids = decoder.check_ids(ids)
     return Edge(decoder, (ids * (room // len(ids) + 1))[:room], asked)
 

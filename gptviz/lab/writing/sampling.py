@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from gptviz.decoder.errors import UserError
+from gptviz.lab.writing.order import likeliest_first
 
 MAX_SEED = 2**32 - 1
 PENALTIES = (0.01, 100.0)  # beyond them points overflow or vanish
@@ -37,11 +38,11 @@ class Settings:
     def __post_init__(self) -> None:
         t, k, p = self.temperature, self.top_k, self.top_p
         if not _is_number(t) or not math.isfinite(t) or t < 0:
-            raise UserError(f"temperature is {t}; it must be a number from 0 (greedy) up.")
+            raise UserError("temperature", value=t)
         if not _is_number(k) or not math.isfinite(k) or k != int(k) or k < 0:
-            raise UserError(f"top_k is {k}; it must be a whole number from 0 (off) up.")
+            raise UserError("top_k", value=k)
         if not _is_number(p) or not 0 <= p <= 1:
-            raise UserError(f"top_p is {p}; it must be a number from 0 to 1 (off).")
+            raise UserError("top_p", value=p)
         _within("min_p", self.min_p, 0, 1)
         _within("repetition_penalty", self.repetition_penalty, *PENALTIES)
 
@@ -92,7 +93,7 @@ def stages(logits: Tensor, settings: Settings, past: Sequence[int] = NOTHING) ->
     own = _checked(logits)  # [V]
     raw = _softmax(own, 1.0)
     z = penalised(own, past, settings.repetition_penalty)  # [V]
-    order = torch.sort(z, descending=True, stable=True).indices  # [V]
+    order = likeliest_first(z)  # [V]
     plain = raw if z is own else _softmax(z, 1.0)
     tempered = _one_hot(order) if settings.temperature == 0 else _softmax(z, settings.temperature)
     possible = z > -math.inf
@@ -145,7 +146,7 @@ def entropy_curve(logits: Tensor, temperatures: Sequence[float]) -> list[float]:
 def bars(result: Stages, count: int) -> tuple[list[Bar], float]:
     """The `count` likeliest tokens as bars, and the mass (after temperature) of all the tokens outside them."""
     if not 1 <= count <= len(result.order):
-        raise UserError(f"count is {count}; it must be from 1 to {len(result.order):,}.")
+        raise UserError("whole_between", name="count", value=count, low=1, high=len(result.order))
     ids = result.order[:count]
     columns = zip(
         ids.tolist(),
@@ -188,10 +189,8 @@ def draws(result: Stages, seed: int, n: int, *, start: int = 0) -> list[int]:
 
 def check_seed(seed: int) -> int:
     """The seed, if it is a whole number from 0 to 2³² − 1. UserError otherwise."""
-    if not _is_number(seed) or seed != seed or seed in (math.inf, -math.inf) or seed != int(seed):
-        raise UserError(f"seed is {seed}; it must be a whole number from 0 to {MAX_SEED:,}.")
-    if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"seed is {seed}; it must be a whole number from 0 to {MAX_SEED:,}.")
+    if not _is_number(seed) or not 0 <= seed <= MAX_SEED or seed != int(seed):  # NaN is in no range
+        raise UserError("whole_between", name="seed", value=seed, low=0, high=MAX_SEED)
     return int(seed)
 
 
@@ -238,7 +237,9 @@ def sampler(settings: Settings, seed: int, *, start: int = 0, past: Sequence[int
 
 def greedy(logits: Tensor) -> int:
     """The likeliest id; of equal logits the lowest id."""
-    return int(_checked(logits).argmax())
+    best = int(logits.argmax())  # NaN, where any is
+    _check_largest(float(logits[best]))
+    return best
 
 
 def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]:
@@ -246,6 +247,8 @@ def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]
     text = list(past)
 
     def choose(logits: Tensor) -> int:
+        if settings.repetition_penalty == 1:
+            return greedy(logits)
         text.append(int(penalised(_checked(logits), text, settings.repetition_penalty).argmax()))
         return text[-1]
 
@@ -257,11 +260,15 @@ def greedily(settings: Settings, past: Sequence[int]) -> Callable[[Tensor], int]
 
 def _checked(logits: Tensor) -> Tensor:
     z = logits.detach().double().cpu()
-    if bool(torch.isnan(z).any()) or bool((z == math.inf).any()):
-        raise UserError("A logit is not a number or is infinite; logits must be finite or −inf.")
-    if not bool((z > -math.inf).any()):
-        raise UserError("Every logit is −inf, so no token is possible; at least one must be finite.")
+    _check_largest(float(z.max()))  # which is NaN where any is
     return z
+
+
+def _check_largest(z: float) -> None:
+    if z == -math.inf:
+        raise UserError("no_logit")
+    if not math.isfinite(z):
+        raise UserError("odd_logit")
 
 
 def _softmax(z: Tensor, temperature: float) -> Tensor:

@@ -73,7 +73,7 @@ def limit(decoder: Decoder, prompt: int, written: int, max_new_tokens: int) -> s
 def check_length(max_new_tokens: int) -> int:
     """The number of tokens to write, if it is a whole number from 1 up. UserError otherwise."""
     if not isinstance(max_new_tokens, int) or isinstance(max_new_tokens, bool) or max_new_tokens < 1:
-        raise UserError(f"max_new_tokens is {max_new_tokens}; it must be a whole number from 1 up.")
+        raise UserError("whole_from", name="max_new_tokens", value=max_new_tokens, low=1)
     return max_new_tokens
 
 
@@ -128,7 +128,7 @@ class BeamSearch:
         ignore_end: bool = False,
     ) -> None:
         if not isinstance(beams, int) or isinstance(beams, bool) or not 1 <= beams <= MAX_BEAMS:
-            raise UserError(f"beams is {beams}; it must be a whole number from 1 to {MAX_BEAMS}.")
+            raise UserError("whole_between", name="beams", value=beams, low=1, high=MAX_BEAMS)
         self.decoder = decoder
         self.prompt = decoder.check_ids(prompt)
         self.beams = beams

@@ -7,7 +7,7 @@ import { bands } from "./layout.js";
 /** @typedef {[number, number]} Head layer and head */
 
 export class Grid {
-  /** @param {Record<"hover" | "say", (head: Head | null) => void> & { pick: (head: Head) => void }} on */
+  /** @param {Record<"hover" | "tell", (head: Head | null) => void> & { pick: (head: Head) => void }} on */
   constructor(on) {
     this.on = on;
     this.node = el("canvas", { tabindex: "0", role: "application", class: "gv-grid" });
@@ -130,7 +130,7 @@ export class Grid {
       if (found) this.on.pick(found);
     });
     node.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => this.key(e));
-    node.addEventListener("blur", () => this.on.say(null));
+    node.addEventListener("blur", () => this.on.tell(null));
   }
 
   /** @param {KeyboardEvent} e */
@@ -142,7 +142,7 @@ export class Grid {
     const [layer, head] = this.aim;
     this.aim = [clamp(layer + a, this.data.layers), clamp(head + b, this.data.heads)];
     this.on.pick(this.aim);
-    this.on.say(this.aim);
+    this.on.tell(this.aim);
   }
 }
 

@@ -47,7 +47,7 @@ class Attention {
     this.grid = new Grid({
       pick: (head) => this.choose(head),
       hover: (head) => this.hover(head),
-      say: (head) => this.stage.point(head && this.s ? speak.headline(this.s.grid, head) : null),
+      tell: (head) => this.stage.point(head && this.s ? speak.headline(this.s.grid, head) : null),
     });
     this.side = createSide({
       kind: (/** @type {string} */ kind) => this.set({ kind, head: "", pick: "" }),

@@ -6,6 +6,7 @@ import { createOrder } from "./order.js";
 import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
 import { createParts } from "./parts.js";
+import { createPatching } from "./patching.js";
 import { course } from "./runs.js";
 import { text } from "../kit/words.js";
 
@@ -15,6 +16,7 @@ const VIEWS = {
   order: createOrder,
   stream: createStream,
   parts: createParts,
+  patching: createPatching,
   count: createCount,
 };
 

@@ -1,12 +1,13 @@
 // The KV cache: one pane for each of its pictures, one of them on the stage.
 import { Cost } from "./cost.js";
+import { Draft } from "./draft.js";
 import { End } from "./end.js";
 import { Heads } from "./heads.js";
 import { Race } from "./race.js";
 import { Rows } from "./rows.js";
 import { Size } from "./size.js";
 
-const MAKE = { race: Race, rows: Rows, heads: Heads, size: Size, end: End, cost: Cost };
+const MAKE = { race: Race, draft: Draft, rows: Rows, heads: Heads, size: Size, end: End, cost: Cost };
 
 /**
  * @param {HTMLElement} root

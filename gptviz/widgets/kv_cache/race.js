@@ -224,6 +224,7 @@ export class Race {
       even: Boolean(time) && !(time > 1.1),
       look_up_factor: Math.round(data.model.read_flops / data.model.look_up_flops),
       one: data.new === 1,
+      drafting: false,
     };
   }
 

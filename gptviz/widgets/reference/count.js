@@ -16,24 +16,30 @@ const SIZES = ["d", "L", "h", "kv_heads", "V", "C", "ffn_width"];
 const NAMES = { d: "width", L: "layers", h: "heads", V: "vocabulary", C: "context" }; // in the words
 const PAUSE = 120; // ms after a key before the count is asked for
 
+/** @param {string} size @param {() => void} changed */
+const sizeInput = (size, changed) =>
+  el("input", { class: "gv-in", id: `gv-rf-size-${size}`, type: "number", min: 1, step: 1, oninput: changed });
+
+/** How much of the model one part is. @param {[string, number]} part @param {any} found @param {string} share */
+function partBar([name, shade], found, share) {
+  const width = `${Math.max(0.4, (100 * found[name]) / found.total)}%`;
+  const rail = el("i", { style: { width, background: mix("--grid", "--key", shade) } });
+  return el(
+    "div",
+    { class: "gv-rf-part" },
+    el("span", null, text(`reference.part_${name}`)), // words: reference.part_*
+    el("span", { class: "gv-rf-rail" }, rail),
+    el("b", null, whole(found[name])),
+    el("span", { class: "gv-rf-share" }, share),
+  );
+}
+
 export class Count {
   /** @param {any} app */
   constructor(app) {
     this.app = app;
     this.like = el("select", { class: "gv-in", id: "gv-rf-like", onchange: () => this.start(this.like.value) });
-    this.inputs = Object.fromEntries(
-      SIZES.map((size) => [
-        size,
-        el("input", {
-          class: "gv-in",
-          id: `gv-rf-size-${size}`,
-          type: "number",
-          min: 1,
-          step: 1,
-          oninput: () => this.later(),
-        }),
-      ]),
-    );
+    this.inputs = Object.fromEntries(SIZES.map((size) => [size, sizeInput(size, () => this.later())]));
     this.ffn = segment(
       text("reference.ffn"),
       [
@@ -50,24 +56,6 @@ export class Count {
       ],
       (v) => this.move({ tied: v }),
     );
-    const fields = SIZES.map(
-      (size) =>
-        el(
-          "label",
-          { for: `gv-rf-size-${size}` },
-          text(`reference.size_${NAMES[/** @type {"d"} */ (size)] || size}`),
-          this.inputs[size],
-        ),
-      // words: reference.size_*
-    );
-    const form = el(
-      "div",
-      { class: "gv-rf-form" },
-      el("label", { for: "gv-rf-like", class: "gv-rf-wide2" }, text("reference.like"), this.like),
-      ...fields,
-      el("div", { class: "gv-rf-wide2" }, text("reference.ffn"), this.ffn.box),
-      el("div", { class: "gv-rf-wide2" }, text("reference.row_tied"), this.tied.box),
-    );
     this.trouble = el("p", { class: "gv-rf-trouble", role: "alert" });
     this.bars = el("div", { class: "gv-rf-parts" });
     this.sums = el("dl", { class: "gv-rf-sums" });
@@ -75,10 +63,26 @@ export class Count {
     this.root = el(
       "div",
       { class: "gv-rf-section gv-rf-counter" },
-      form,
+      this.form(),
       el("div", null, this.trouble, this.bars, this.sums, this.source),
     );
     this.timer = 0;
+  }
+
+  /** All that can be set, each under its name. */
+  form() {
+    const name = (/** @type {string} */ size) => text(`reference.size_${NAMES[/** @type {"d"} */ (size)] || size}`);
+    // words: reference.size_*
+    const field = (/** @type {string} */ size) =>
+      el("label", { for: `gv-rf-size-${size}` }, name(size), this.inputs[size]);
+    return el(
+      "div",
+      { class: "gv-rf-form" },
+      el("label", { for: "gv-rf-like", class: "gv-rf-wide2" }, text("reference.like"), this.like),
+      ...SIZES.map(field),
+      el("div", { class: "gv-rf-wide2" }, text("reference.ffn"), this.ffn.box),
+      el("div", { class: "gv-rf-wide2" }, text("reference.row_tied"), this.tied.box),
+    );
   }
 
   async show(/** @type {any} */ view) {
@@ -145,29 +149,7 @@ export class Count {
     this.found = found;
     const parts = PARTS.filter(([name]) => found[name]);
     const shares = percentList(parts.map(([name]) => found[name] / found.total));
-    // words: reference.part_*
-    fill(
-      this.bars,
-      ...parts.map(([name, shade], i) =>
-        el(
-          "div",
-          { class: "gv-rf-part" },
-          el("span", null, text(`reference.part_${name}`)),
-          el(
-            "span",
-            { class: "gv-rf-rail" },
-            el("i", {
-              style: {
-                width: `${Math.max(0.4, (100 * found[name]) / found.total)}%`,
-                background: mix("--grid", "--key", shade),
-              },
-            }),
-          ),
-          el("b", null, whole(found[name])),
-          el("span", { class: "gv-rf-share" }, shares[i]),
-        ),
-      ),
-    );
+    fill(this.bars, ...parts.map((part, i) => partBar(part, found, shares[i])));
     const sums = [
       ["total", whole(found.total)],
       ["untied", whole(found.untied_total)],

@@ -2,32 +2,18 @@
 import { el, segment } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 
-const STATES = ["learn", "level", "mistakes", "padding", "own", "encoder", "copier"];
+const STATES = ["learn", "level", "mistakes", "padding", "own", "encoder", "copier", "history"];
 const RATES = [0.0005, 0.002, 0.05];
 
 /** @param {any} app @param {{ again: () => void, pads: (count: number) => void }} acts */
 export function createControls(app, { again, pads }) {
   const show = choice("show", STATES, (value) => app.set({ show: value }));
-  const rate = segment(
-    text("training.rate"),
-    RATES.map((r) => /** @type {[string, string]} */ ([String(r), String(r)])),
-    (value) => app.set({ rate: Number(value) }),
-  );
+  const rate = numbers("rate", RATES, (value) => app.set({ rate: value }));
   const mistake = choice("mistake", ["unshifted", "none", "wrong_way"], (value) => app.set({ mistake: value }));
   mistake.box.classList.add("gv-hot");
-  const own = segment(
-    text("training.own_count"),
-    ["2", "4", "8", "16"].map((n) => /** @type {[string, string]} */ ([n, n])),
-    (value) => app.set({ own: Number(value) }),
-  );
-  const slider = el("input", {
-    type: "range",
-    min: 0,
-    max: 24,
-    step: 1,
-    "aria-label": text("training.pads"),
-    class: "gv-trslide",
-  });
+  const own = numbers("own_count", [2, 4, 8, 16], (value) => app.set({ own: value }));
+  const range = { type: "range", min: 0, max: 24, step: 1, "aria-label": text("training.pads") };
+  const slider = el("input", { ...range, class: "gv-trslide" });
   const output = el("output", null);
   slider.addEventListener("input", () => (count(Number(slider.value)), pads(Number(slider.value))));
   const go = el("button", { type: "button", class: "gv-btn", onclick: again }, text("training.again"));
@@ -66,6 +52,12 @@ function choice(name, values, pick) {
   const said = (/** @type {string} */ value) => text(`training.${name}_${value}`);
   const options = values.map((value) => /** @type {[string, string]} */ ([value, said(value)]));
   return segment(text(`training.${name}`), options, pick);
+}
+
+/** @param {string} name @param {number[]} values @param {(value: number) => void} pick */
+function numbers(name, values, pick) {
+  const options = values.map((n) => /** @type {[string, string]} */ ([String(n), String(n)]));
+  return segment(text(`training.${name}`), options, (value) => pick(Number(value)));
 }
 
 /** @param {string} name @param {HTMLElement} box */

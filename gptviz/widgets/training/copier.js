@@ -16,10 +16,7 @@ export function createCopier(app, { changed }) {
   let running = null;
 
   /** The first time it starts by itself. */
-  function begin() {
-    if (last || running) return draw();
-    run();
-  }
+  const begin = () => (last || running ? draw() : run());
 
   async function run() {
     if (running) running.abort();
@@ -37,13 +34,7 @@ export function createCopier(app, { changed }) {
   function take(value, own) {
     if (!root.isConnected) own.abort();
     if (own.signal.aborted) return;
-    if (last)
-      value = {
-        ...value,
-        shifted: [...last.shifted, ...value.shifted],
-        unshifted: [...last.unshifted, ...value.unshifted],
-      };
-    last = value;
+    last = last ? joined(last, value) : value;
     if (!root.clientWidth) return;
     draw();
     changed();
@@ -55,6 +46,13 @@ export function createCopier(app, { changed }) {
 
   return { root, draw, begin, run, last: () => last };
 }
+
+/** The losses so far, and those that came. @param {any} before @param {any} more */
+const joined = (before, more) => ({
+  ...more,
+  shifted: [...before.shifted, ...more.shifted],
+  unshifted: [...before.unshifted, ...more.unshifted],
+});
 
 /** @param {HTMLElement} root @param {Element} picture @param {any} last */
 function plot(root, picture, last) {

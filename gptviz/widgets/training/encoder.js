@@ -6,16 +6,7 @@ const SHOWN = 36; // tokens that are drawn; the counts are of all
 const ROWS = ["reads", "asked", "best", "adapted"];
 
 export function createEncoder() {
-  const halves = ["decoder", "encoder"].map((kind) => {
-    const count = el("b", { class: "gv-encount" });
-    const pairs = el("small", null);
-    const chips = el("p", { class: "gv-enchips" });
-    const facts = ROWS.map((row) => fact(kind, row));
-    const title = el("h2", null, text(`training.${kind}_title`)); // words: training.decoder_* training.encoder_*
-    const head = el("div", { class: "gv-enhead" }, square(kind), el("div", null, title, count, pairs));
-    const root = el("section", { class: `gv-enhalf gv-en-${kind}` }, head, chips, ...facts);
-    return { root, count, pairs, chips };
-  });
+  const halves = ["decoder", "encoder"].map(createHalf);
   const passes = el("div", { class: "gv-enpasses", role: "img" });
   const caption = el("p", { class: "gv-encaption" });
   const root = el(
@@ -49,22 +40,31 @@ export function createEncoder() {
     );
     const tokens = found.shown.length;
     caption.textContent = text("training.enc_caption", { n: found.passes, tokens });
-    const bars = found.asked.map((/** @type {number} */ n, /** @type {number} */ i) =>
-      el(
-        "span",
-        { title: text("training.enc_pass", { n, pass: i + 1, tokens }) },
-        el("i", { style: { height: `${(100 * n) / tokens}%` } }),
-      ),
-    );
-    const whole = el(
-      "span",
-      { class: "gv-enwhole", title: text("training.enc_once", { n: found.decoder_targets }) },
-      el("i", { style: { height: `${(100 * found.decoder_targets) / tokens}%` } }),
-    );
-    fill(passes, whole, el("span", { class: "gv-engap" }), ...bars);
+    fill(passes, ...bars(found, tokens));
     passes.setAttribute("aria-label", caption.textContent || "");
   }
   return { root, draw };
+}
+
+/** One of the two, with what it reads and is asked. @param {string} kind */
+function createHalf(kind) {
+  const count = el("b", { class: "gv-encount" });
+  const pairs = el("small", null);
+  const chips = el("p", { class: "gv-enchips" });
+  const facts = ROWS.map((row) => fact(kind, row));
+  const title = el("h2", null, text(`training.${kind}_title`)); // words: training.decoder_* training.encoder_*
+  const head = el("div", { class: "gv-enhead" }, square(kind), el("div", null, title, count, pairs));
+  const root = el("section", { class: `gv-enhalf gv-en-${kind}` }, head, chips, ...facts);
+  return { root, count, pairs, chips };
+}
+
+/** The decoder's one pass, and after a gap every pass of the encoder. @param {any} found @param {number} tokens */
+function bars(found, tokens) {
+  const bar = (/** @type {number} */ n) => el("i", { style: { height: `${(100 * n) / tokens}%` } });
+  const pass = (/** @type {number} */ n, /** @type {number} */ i) =>
+    el("span", { title: text("training.enc_pass", { n, pass: i + 1, tokens }) }, bar(n));
+  const once = { class: "gv-enwhole", title: text("training.enc_once", { n: found.decoder_targets }) };
+  return [el("span", once, bar(found.decoder_targets)), el("span", { class: "gv-engap" }), ...found.asked.map(pass)];
 }
 
 /** @param {string} kind @param {string} row */

@@ -5,6 +5,7 @@ import { createControls } from "./controls.js";
 import { createCopier } from "./copier.js";
 import { createEncoder } from "./encoder.js";
 import { factsOf, pointedAt, sentenceOf } from "./facts.js";
+import { createHistory } from "./history.js";
 import { createOwn } from "./own.js";
 import * as scenes from "./scenes.js";
 import { createStrip } from "./strip.js";
@@ -18,6 +19,7 @@ const ASKS = {
   own: (/** @type {any} */ v) => ["own_text", { count: v.own }],
   encoder: () => ["asked_less", {}],
   copier: () => null,
+  history: () => ["history", null],
 };
 
 /**
@@ -37,12 +39,13 @@ class Training {
       own: createOwn({ point: (told) => this.say(told) }),
       encoder: createEncoder(),
       copier: this.copier,
+      history: createHistory({ changed: () => this.speak() }),
     };
     this.controls = createControls(app, { again: () => this.copier.run(), pads: (count) => this.pads(count) });
-    const { own, encoder, copier } = this.beside;
+    const { own, encoder, copier, history } = this.beside;
     root.append(
       this.controls.root,
-      el("div", { class: "gv-trbox" }, this.strip.root, own.root, encoder.root, copier.root),
+      el("div", { class: "gv-trbox" }, this.strip.root, own.root, encoder.root, copier.root, history.root),
     );
     /** @type {any} */
     this.view = null;
@@ -69,7 +72,7 @@ class Training {
     if (!same) this.adopt(null, Boolean(wanted) && next.show !== "learn");
     if (!wanted) return next.show === "copier" ? this.copier.begin() : undefined;
     const [name, own] = /** @type {[string, any]} */ (wanted);
-    const answer = await next.ask(name, { ...own, ...args });
+    const answer = await next.ask(name, own === null ? {} : { ...own, ...args });
     if (next.current()) this.adopt(answer, false);
   }
 
@@ -103,12 +106,14 @@ class Training {
   speak() {
     const { view, asked, more, scene } = this;
     if (!view || !asked || this.waits) return;
-    const facts = factsOf({ view, asked, more, scene, copier: this.copier.last() });
+    const watched = view.show === "history" ? this.beside.history.facts() : { watched: false };
+    const facts = { ...factsOf({ view, asked, more, scene, copier: this.copier.last() }), ...watched };
     this.app.facts(facts);
     this.app.parts.stage.say(`training.${sentenceOf(view, facts)}`, facts);
     // words: training.say_learning training.say_learned training.say_worse training.say_level training.say_unshifted
     // words: training.say_none training.say_wrong_way training.say_padding training.say_no_pads training.say_own
     // words: training.say_encoder training.say_copier training.say_copying training.say_other
+    // words: training.say_history
     this.app.parts.steps.prose();
   }
 

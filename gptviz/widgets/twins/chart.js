@@ -9,13 +9,8 @@ const KINDS = ["causal", "twin"];
 /** @param {{ move: (at: number, last: boolean) => void, zoom: (span: string) => void }} acts */
 export function createChart({ move, zoom }) {
   const picture = svg("svg", { class: "gv-twsvg", role: "img" });
-  const slider = el("input", {
-    type: "range",
-    class: "gv-twslide",
-    min: 0,
-    step: 1,
-    "aria-label": text("twins.slider"),
-  });
+  const range = { type: "range", min: 0, step: 1, "aria-label": text("twins.slider") };
+  const slider = el("input", { ...range, class: "gv-twslide" });
   const note = el("p", { class: "gv-twmark" });
   // words: twins.span_*
   const spans = /** @type {[string, string][]} */ (["all", "start"].map((v) => [v, text(`twins.span_${v}`)]));
@@ -27,22 +22,11 @@ export function createChart({ move, zoom }) {
 
   /** @param {any} run @param {any} at */
   function draw(run, { at, now, names, span, mark: said }) {
-    const unit = Number(getComputedStyle(root).getPropertyValue("--u")) || 1;
-    const width = root.clientWidth;
-    const height = root.clientHeight;
+    const { clientWidth: width, clientHeight: height } = root;
     if (!width || height < 40) return;
-    const slim = width < 560;
     const last = span === "start" ? Math.min(START, run.steps) : run.steps;
-    const box = {
-      left: (slim ? 24 : 34) * unit,
-      right: width - (slim ? 76 : 146) * unit,
-      top: 24 * unit,
-      bottom: height - 44 * unit,
-    };
-    const top = Math.max(4.2, run.floor + 0.6);
-    const x = (/** @type {number} */ step) => box.left + ((box.right - box.left) * Math.min(step, last)) / last;
-    const y = (/** @type {number} */ loss) => box.bottom - ((box.bottom - box.top) * Math.min(loss, top)) / top;
-    const scene = { run, at, now, names, last, box, x, y, unit, slim };
+    const scene = { run, at, now, names, last, ...scales(root, Math.max(4.2, run.floor + 0.6), last) };
+    const { box, slim } = scene;
     picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     picture.setAttribute("aria-label", text("twins.chart", { floor: lossText(run.floor) }));
     fill(picture, hatch(), ...axes(scene), ...zone(scene), ...curves(scene), ...floor(scene), ...ends(scene));
@@ -58,6 +42,18 @@ export function createChart({ move, zoom }) {
     slider.setAttribute("aria-valuetext", text("twins.at_step", { n: at }));
   }
   return { root, draw };
+}
+
+/** Where steps and losses stand. @param {HTMLElement} root @param {number} top loss @param {number} last step */
+function scales(root, top, last) {
+  const unit = Number(getComputedStyle(root).getPropertyValue("--u")) || 1;
+  const { clientWidth: width, clientHeight: height } = root;
+  const slim = width < 560;
+  const [left, right] = [(slim ? 24 : 34) * unit, width - (slim ? 76 : 146) * unit];
+  const box = { left, right, top: 24 * unit, bottom: height - 44 * unit };
+  const x = (/** @type {number} */ step) => left + ((right - left) * Math.min(step, last)) / last;
+  const y = (/** @type {number} */ loss) => box.bottom - ((box.bottom - box.top) * Math.min(loss, top)) / top;
+  return { box, x, y, unit, slim };
 }
 
 function hatch() {

@@ -2,39 +2,32 @@
 import { el, segment } from "../kit/dom.js";
 import { text } from "../kit/words.js";
 
+const MAX_SEED = 2147483647;
+
+/** What begins at the end of its recorded run. @param {any} app @param {string} name @param {string[]} values */
+function choice(app, name, values) {
+  // words: twins.variant twins.variant_* twins.data twins.data_*
+  const options = values.map((v) => /** @type {[string, string]} */ ([v, text(`twins.${name}_${v}`)]));
+  return segment(text(`twins.${name}`), options, (value) =>
+    app.set({ [name]: value, at: app.page().fields.at.default }),
+  );
+}
+
 /** @param {any} app @param {{ train: () => void, stop: () => void }} acts */
 export function createControls(app, { train, stop }) {
   let running = false;
-  const go = el("button", {
-    type: "button",
-    class: "gv-btn gv-main gv-twgo",
-    onclick: () => (running ? stop() : train()),
-  });
-  const variants = /** @type {[string, string][]} */ (
-    ["open", "wrong_way", "unshifted"].map((v) => [v, text(`twins.variant_${v}`)])
-  ); // words: twins.variant_*
-  // words: twins.data_*
-  const datas = /** @type {[string, string][]} */ (["sentences", "random"].map((v) => [v, text(`twins.data_${v}`)]));
-  const variant = segment(text("twins.variant"), variants, (value) =>
-    app.set({ variant: value, at: app.page().fields.at.default }),
-  );
-  const data = segment(text("twins.data"), datas, (value) =>
-    app.set({ data: value, at: app.page().fields.at.default }),
-  );
+  const press = () => (running ? stop() : train());
+  const go = el("button", { type: "button", class: "gv-btn gv-main gv-twgo", onclick: press });
+  const variant = choice(app, "variant", ["open", "wrong_way", "unshifted"]);
+  const data = choice(app, "data", ["sentences", "random"]);
   variant.box.classList.add("gv-hot");
-  const seed = el("input", {
-    type: "number",
-    class: "gv-in gv-twseed",
-    min: 0,
-    max: 2147483647,
-    step: 1,
-    onchange: take,
-  });
+  const whole = { type: "number", min: 0, max: MAX_SEED, step: 1 };
+  const seed = el("input", { ...whole, class: "gv-in gv-twseed", onchange: take });
   const label = el("label", { class: "gv-twnum" }, text("twins.seed"), seed);
   const root = el("div", { class: "gv-bar" }, go, variant.box, data.box, label);
 
   function take() {
-    const value = Math.min(2147483647, Math.max(0, Math.round(Number(seed.value)) || 0));
+    const value = Math.min(MAX_SEED, Math.max(0, Math.round(Number(seed.value)) || 0));
     seed.value = String(value);
     app.set({ seed: value });
   }

@@ -5,49 +5,38 @@ import { text } from "../kit/words.js";
 
 export function createWriters() {
   const box = el("div", { class: "gv-writers" });
-  const cards = ["causal", "twin"].map((kind) => {
-    const name = el("h2");
-    const share = el("b");
-    const note = el("small");
-    const lines = el("div", { class: "gv-twlines" });
-    const root = el(
-      "section",
-      { class: `gv-writer gv-is-${kind}` },
-      el("div", { class: "gv-twhead" }, name, share),
-      note,
-      lines,
-    );
-    box.append(root);
-    return { root, name, share, note, lines };
-  });
+  const cards = ["causal", "twin"].map(createCard);
+  box.append(...cards.map((card) => card.root));
 
   /** @param {any} now @param {{ honest: string, other: string }} names @param {string} data */
   function draw(now, names, data) {
-    [now.causal, now.twin].forEach((twin, i) => {
-      const card = cards[i];
-      const name = i ? names.other : names.honest;
-      card.name.textContent = text("twins.writes", { name });
-      card.root.setAttribute("aria-label", text("twins.writes", { name }));
-      const wrote = twin.wrote;
-      const known = wrote && wrote.valid !== null;
-      card.share.textContent = !known
-        ? ""
-        : wrote.valid
-          ? text("twins.right", { share: percent(wrote.valid) })
-          : text("twins.none_right");
-      card.note.textContent = wrote ? note(wrote, data) : text("twins.not_yet");
-      fill(
-        card.lines,
-        ...(wrote
-          ? wrote.lines.map((/** @type {string} */ line, /** @type {number} */ k) =>
-              sentence(line, wrote.right && wrote.right[k]),
-            )
-          : []),
-      );
-    });
+    write(cards[0], names.honest, now.causal.wrote, data);
+    write(cards[1], names.other, now.twin.wrote, data);
   }
   return { root: box, draw };
 }
+
+/** @param {string} kind */
+function createCard(kind) {
+  const [name, share, note] = [el("h2"), el("b"), el("small")];
+  const lines = el("div", { class: "gv-twlines" });
+  const head = el("div", { class: "gv-twhead" }, name, share);
+  const root = el("section", { class: `gv-writer gv-is-${kind}` }, head, note, lines);
+  return { root, name, share, note, lines };
+}
+
+/** @param {ReturnType<typeof createCard>} card @param {string} name @param {any} wrote @param {string} data */
+function write(card, name, wrote, data) {
+  card.name.textContent = text("twins.writes", { name });
+  card.root.setAttribute("aria-label", text("twins.writes", { name }));
+  card.share.textContent = wrote && wrote.valid !== null ? right(wrote.valid) : "";
+  card.note.textContent = wrote ? note(wrote, data) : text("twins.not_yet");
+  const line = (/** @type {string} */ said, /** @type {number} */ k) => sentence(said, wrote.right && wrote.right[k]);
+  fill(card.lines, ...(wrote ? wrote.lines.map(line) : []));
+}
+
+/** @param {number} share of the sentences */
+const right = (share) => (share ? text("twins.right", { share: percent(share) }) : text("twins.none_right"));
 
 /** @param {any} wrote @param {string} data */
 function note(wrote, data) {
