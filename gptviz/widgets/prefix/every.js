@@ -187,7 +187,8 @@ export class Every {
     under.textContent = this.state(now, found);
     const key = now.T > MOST ? "too_long" : verdict(found);
     app.parts.stage.say(`prefix.${key}`, { ...found, keep, most: MOST });
-    // words: prefix.too_long prefix.every_wait prefix.every_clean prefix.every_escapes prefix.every_sly prefix.every_caught
+    // words: prefix.too_long
+    // words: prefix.every_wait prefix.every_clean prefix.every_escapes prefix.every_sly prefix.every_caught
     app.parts.steps.prose();
   }
 
