@@ -5,6 +5,7 @@ import { Count } from "./count.js";
 import { Family } from "./family.js";
 import { Kinds } from "./kinds.js";
 import { Quiz } from "./quiz.js";
+import { Scale } from "./scale.js";
 import { Server } from "./server.js";
 import { UsualSettings } from "./settings.js";
 import { Terms } from "./terms.js";
@@ -14,6 +15,7 @@ import { text } from "../kit/words.js";
 const MAKE = {
   code: Code,
   family: Family,
+  scale: Scale,
   count: Count,
   server: Server,
   settings: UsualSettings,
@@ -25,6 +27,7 @@ const MAKE = {
 
 /** Sections that stand on one step. */
 const PAIRS = [
+  ["code", "api"],
   ["family", "kinds"],
   ["count", "server"],
 ];
@@ -41,7 +44,8 @@ export function mount(root, app) {
   const pick = (/** @type {string} */ show) => app.set({ show });
   const named = (/** @type {string} */ name) =>
     /** @type {[string, string]} */ ([name, text(`reference.open_${name}`)]);
-  // words: reference.open_family reference.open_kinds reference.open_count reference.open_server
+  // words: reference.open_code reference.open_api reference.open_family reference.open_kinds
+  // words: reference.open_count reference.open_server
   const choices = PAIRS.map((names) => ({ names, ...segment(text("reference.open"), names.map(named), pick) }));
   const bar = el("div", { class: "gv-bar" }, ...choices.map(({ box }) => box));
   const body = el("div", { class: "gv-rf-body" });
