@@ -147,5 +147,5 @@ def test_what_is_inside_is_what_the_lab_says(model: gptviz.Model) -> None:
     stock = model.decoder.run(ids, edits=Edits(frozenset({(0, 1)}))).logits[-1].double().softmax(-1)
     torch.testing.assert_close(off.after, stock, atol=1e-6, rtol=1e-4)
     assert off.kl > 0
-    with pytest.raises(gptviz.UserError, match="target is .two words., which is no single token"):
+    with pytest.raises(gptviz.UserError, match=r"target is .two words., which is no single token"):
         model.attribution(text, target="two words")
