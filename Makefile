@@ -3,7 +3,7 @@
 
 PY := .venv/bin/python
 .DELETE_ON_ERROR:
-.PHONY: help run test check families format clean screenshots record api
+.PHONY: help run test check families format clean screenshots pictures record api bench
 
 help:
 	@echo "make run       start the page; flags go in ARGS, as in  make run ARGS='--port 8000'"
@@ -12,8 +12,10 @@ help:
 	@echo "make check     the same without the tests"
 	@echo "make families  what is shown exactly, what is refused and why: families of decoders, vocabularies, damaged folders"
 	@echo "make screenshots  pictures of every page and step, into screenshots/"
+	@echo "make pictures  the README's pictures, one a page, into docs/pictures/"
 	@echo "make record    the first pictures anew, for ARGS='nano smollm2-135m'"
 	@echo "make api       docs/api.md anew, from the endpoints"
+	@echo "make bench     every performance figure, into bench/RESULTS.md; ARGS=--quick only shows that it works"
 	@echo "make format    let ruff, ESLint and Prettier format and mend"
 	@echo "make clean     remove .venv, node_modules and the caches"
 	@echo "PYTHON=…       the Python that .venv is made from; CHROMIUM=…  the browser of the tests"
@@ -39,8 +41,14 @@ families: .venv/.dev
 screenshots: .venv/.dev
 	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m tools.screenshots $(ARGS)
 
+pictures: .venv/.dev
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m tools.screenshots --readme $(ARGS)
+
 record: .venv/.dev
 	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m tools.record $(ARGS)
+
+bench: .venv/.bench
+	@CHROMIUM="$$(sh tools/chromium.sh)" && export CHROMIUM && $(PY) -m bench --results bench/RESULTS.md --out bench/results.json $(ARGS)
 
 api: .venv/.dev
 	@$(PY) -m tools.api
@@ -65,4 +73,8 @@ clean:
 
 .venv/.dev: requirements-dev.txt .venv/.app
 	$(PY) -m pip install -q --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+.venv/.bench: requirements-bench.txt .venv/.dev
+	$(PY) -m pip install -q --disable-pip-version-check -r requirements-bench.txt
 	@touch $@

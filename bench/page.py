@@ -28,7 +28,7 @@ new MutationObserver(() => {
 
 def run(*, quick: bool = False) -> dict[str, Any]:
     """Each page opened afresh several times: medians in ms since the request, bytes as they came over the wire."""
-    rounds = 2 if quick else 5
+    rounds = 2 if quick else 3
     with served(bundled()) as url, chromium() as browser:
         found = {page.KEY: _page(browser, f"{url}?lesson={page.KEY}", rounds) for page in PAGES}
     return {"rounds": rounds, "pages": found}

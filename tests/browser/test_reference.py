@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -9,10 +10,19 @@ from playwright.sync_api import Page, expect
 
 from gptviz.decoder import gpt
 from gptviz.lab.looking import family
+from gptviz.lab.teaching import scale
+from gptviz.lessons import reference
 from gptviz.lessons.reference import SHOW
+from gptviz.lessons.steps import read
 
 Opener = Callable[..., Page]
 SAY = ".gv-say"
+STEPS = [step.state.get("show", "terms") for step in read("reference", reference.FIELDS).steps]
+BESIDE = {
+    "kinds": ("family", "Encoder, decoder, or both"),
+    "server": ("count", "A running server"),
+    "api": ("code", "Without a browser"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +32,14 @@ def page(open_pages: Opener) -> Page:
 
 
 def opened(page: Page, section: str) -> None:
-    """The section, by its place in the table of contents."""
-    number = SHOW.index(section) + 1
+    """The section, by its place in the table of contents; two stand beside another one."""
+    step, button = BESIDE.get(section, (section, ""))
+    number = STEPS.index(step) + 1
     page.locator(".gv-steps .gv-head").nth(number - 1).click()
     page.wait_for_selector(f'.gv-app[data-shown="reference/{number}/live"]')
+    if button:
+        page.locator(".gv-bar").get_by_role("button", name=button).click()
+        expect(page.locator(".gv-bar").get_by_role("button", name=button)).to_have_attribute("aria-pressed", "true")
 
 
 def said(page: Page, sentence: str) -> None:
@@ -63,7 +77,7 @@ def test_the_calculator_counts_any_shape(page: Page) -> None:
     page.wait_for_function("new URLSearchParams(location.search).get('C') === '2048'")
     page.get_by_label("heads h", exact=True).fill("7")
     expect(page.locator(".gv-rf-trouble")).to_have_text(
-        "d is 768, which 7 heads do not divide; choose a multiple of h."
+        "d is 768, which 7 heads do not divide; it must be a multiple of h."
     )
     page.get_by_label("Start from").select_option("Llama-3-8B")
     said(page, "8,030,261,248")
@@ -76,7 +90,7 @@ def test_without_a_card_the_page_says_so(page: Page) -> None:
 
 
 def test_a_setting_opens_on_next_token(open_page: Opener) -> None:
-    page = open_page("reference", step=SHOW.index("settings") + 1)
+    page = open_page("reference", step=STEPS.index("settings") + 1)
     page.get_by_role("link", name="see it").first.click()
     page.wait_for_selector('.gv-app[data-shown="next_token/1/live"]')
     assert "temperature=0.8" in page.url
@@ -122,3 +136,21 @@ def test_on_a_phone_nothing_sticks_out(page: Page, section: str) -> None:
     opened(page, section)
     assert page.evaluate("document.querySelector('.gv-app').scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_the_dots_of_scale_stand_where_their_numbers_say(page: Page) -> None:
+    opened(page, "scale")
+    said(page, "1.72 tokens for each parameter, SmolLM2-135M from 14,868")
+    place = "dot => [Number(dot.getAttribute('cx')), Number(dot.getAttribute('cy'))]"
+    at = {m.name: page.locator(f'.gv-rf-dot[data-model="{m.name}"]').evaluate(place) for m in scale.TRAINED}
+    per_ten = [
+        (at["Llama-3-70B"][0] - at["nano"][0]) / math.log10(scale.TRAINED[8].parameters / scale.TRAINED[0].parameters),
+        (at["nano"][1] - at["Llama-3-8B"][1]) / math.log10(scale.TRAINED[7].tokens / scale.TRAINED[0].tokens),
+    ]
+    for m in scale.TRAINED:
+        x = at["nano"][0] + per_ten[0] * math.log10(m.parameters / scale.TRAINED[0].parameters)
+        y = at["nano"][1] - per_ten[1] * math.log10(m.tokens / scale.TRAINED[0].tokens)
+        assert at[m.name] == pytest.approx([x, y], abs=0.5)
+    page.locator(".gv-rf-dots").focus()
+    page.keyboard.press("ArrowRight")
+    said(page, "nano: 3.43 million parameters, 6.14 million tokens")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from bench import decode, gpu, measure, patching, tokens
+from bench import decode, gpu, measure, painted, patching, report, tokens
 
 
 @pytest.fixture
@@ -76,6 +76,31 @@ def test_without_cuda_the_gpu_checks_say_so_and_succeed(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["bench.gpu"])
     assert gpu.main() == 0
     assert "no CUDA" in capsys.readouterr().out
+
+
+def test_the_report_has_every_part_and_is_whole_or_not_there(tmp_path):
+    lanes = {"total_s": 0.5, "kb": 30.0}
+    figures: dict[str, dict] = {
+        "painted": {"heads": 144, "rows": [{"tokens": 16, "gptviz": lanes, "bertviz": lanes, "plotly": lanes}]},
+        "slider": {"vocabulary": 50257, "moves": 3, "median_ms": 4.0, "p90_ms": 5.0},
+        "start": {"ready_s": 3.0},
+        "load": {"failed": "OSError: no room"},
+    }
+    for part in figures.values():
+        part.update(load_before=0.5, took_s=2.0)
+    report.write(tmp_path / "RESULTS.md", figures, quick=True)
+    text = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert [p.name for p in tmp_path.iterdir()] == ["RESULTS.md"]
+    assert "| 16 | 0.50 s, 30 kB | 0.50 s, 30 kB | 0.50 s, 30 kB | 1.0× | 1.0× |" in text
+    assert "- ready_s: 3.0" in text
+    assert "Not measured: OSError: no room" in text
+    assert "no figures to quote" in text
+
+
+def test_every_text_of_the_race_to_paint_has_its_length(nano):
+    for T in painted.LENGTHS:
+        texts = [painted.text_of(nano, T, k) for k in range(6)]
+        assert len(set(texts)) == len(texts)
 
 
 def test_the_map_of_copied_places_is_timed_whole(tiny_shapes):

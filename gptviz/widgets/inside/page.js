@@ -2,6 +2,7 @@
 import { el } from "../kit/dom.js";
 import { createColumn } from "./column.js";
 import { createCount } from "./count.js";
+import { createNeurons } from "./neurons.js";
 import { createOrder } from "./order.js";
 import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
@@ -15,6 +16,7 @@ const VIEWS = {
   table: createTable,
   order: createOrder,
   stream: createStream,
+  neurons: createNeurons,
   parts: createParts,
   patching: createPatching,
   count: createCount,
