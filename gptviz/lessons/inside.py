@@ -10,7 +10,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.run import Run
 from gptviz.lab.looking import anatomy, depth, logit_lens, patching
 from gptviz.lab.looking import attribution as parts_of
-from gptviz.lessons import inside_questions
+from gptviz.lessons import inside_questions, order_questions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.inside_questions import WORD, piece
 from gptviz.lessons.next_token import last_logits, shown
@@ -23,7 +23,12 @@ FIELDS = {
     for field in (
         Field("at", "int", -1, -1, 100_000),
         Field("layer", "int", 0, 0, 10_000),
-        Field("show", "choice", "column", choices=("column", "table", "order", "stream", "parts", "patching", "count")),
+        Field(
+            "show",
+            "choice",
+            "column",
+            choices=("column", "table", "order", "swap", "stream", "parts", "patching", "count"),
+        ),
         Field("against", "text", ""),
         Field("part", "choice", "stream", choices=patching.PARTS),
         Field("source", "text", ""),
@@ -122,6 +127,7 @@ def questions(service: Service) -> list[Question]:
     return [
         *_public(service),
         *inside_questions.questions(service),
+        *order_questions.questions(service),
         *(Question(fn.__name__, fn, public=False) for fn in private),
     ]
 

@@ -3,6 +3,7 @@ import { el } from "../kit/dom.js";
 import { createColumn } from "./column.js";
 import { createCount } from "./count.js";
 import { createOrder } from "./order.js";
+import { createSwap } from "./swap.js";
 import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
 import { createParts } from "./parts.js";
@@ -14,6 +15,7 @@ const VIEWS = {
   column: createColumn,
   table: createTable,
   order: createOrder,
+  swap: createSwap,
   stream: createStream,
   parts: createParts,
   patching: createPatching,
