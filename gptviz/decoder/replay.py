@@ -81,15 +81,21 @@ class Replay:
     def run(self, x: Tensor, first: int, put: Put | None = None) -> Tensor:
         """The streams x [B, T, d] that enter block `first`, as they leave the last block: [B, T, d]."""
         for layer in range(first, len(self.decoder.layers)):
-            args, kwargs = self._calls[layer]
-            given = {**kwargs, "errand": Errand(edits=put)}
-            if args:
-                args = (x, *args[1:])
-            else:
-                given["hidden_states"] = x
-            out = self.decoder.layers[layer](*args, **given)
-            x = out[0] if isinstance(out, tuple) else out
+            x = self.block(x, layer, put)
         return x
+
+    @torch.inference_mode()
+    def block(self, x: Tensor, layer: int, put: Put | None = None) -> Tensor:
+        """The streams x [B, T, d] through one block."""
+        args, kwargs = self._calls[layer]
+        given = {**kwargs, "errand": Errand(edits=put)}
+        if args:
+            args = (x, *args[1:])
+        else:
+            given["hidden_states"] = x
+        out = self.decoder.layers[layer](*args, **given)
+        left: Tensor = out[0] if isinstance(out, tuple) else out
+        return left
 
     @torch.inference_mode()
     def logits(self, x: Tensor) -> Tensor:

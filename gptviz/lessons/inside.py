@@ -18,17 +18,14 @@ from gptviz.lessons.questions import Question
 from gptviz.service import Keep, Service
 
 KEY = "inside"
+VIEWS = ("column", "table", "order", "swap", "stream", "neurons", "parts", "patching", "count")
 FIELDS = {
     field.name: field
     for field in (
         Field("at", "int", -1, -1, 100_000),
-        Field("layer", "int", 0, 0, 10_000),
-        Field(
-            "show",
-            "choice",
-            "column",
-            choices=("column", "table", "order", "swap", "stream", "parts", "patching", "count"),
-        ),
+        Field("layer", "int", -1, -1, 10_000),
+        Field("keep", "float", 0.0, 0, 100),
+        Field("show", "choice", "column", choices=VIEWS),
         Field("against", "text", ""),
         Field("part", "choice", "stream", choices=patching.PARTS),
         Field("source", "text", ""),

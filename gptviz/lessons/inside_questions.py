@@ -1,4 +1,4 @@
-"""Inside, looked into further: places copied from another text."""
+"""Inside, looked into further: places copied from another text, neurons, and the route of an answer."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any, Literal
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
 from gptviz.decoder.pieces import single
+from gptviz.lab.looking import neurons as fired
 from gptviz.lab.looking import patching as copied
+from gptviz.lab.looking import routes as followed
 from gptviz.lessons.next_token import last_logits
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
 
 WORD = 4  # letters: a token of the text as long as this is often a name, or what the text would repeat
+MOST = 1_024  # tokens read for one layer's neurons
 LONG_WORK = 2  # maps at once; each gives way to other requests after every layer
 
 
@@ -52,10 +55,31 @@ def questions(service: Service) -> list[Question]:
         other = exchanged(service, decoder, ids)
         return {"source": decoder.tokenizer.decode(other) if other else ""}
 
+    def neurons(text: str, layer: int = 0, position: int = -1, count: int = 10, model: str = "") -> dict[str, Any]:
+        """The neurons of one feed-forward layer that write most, and the tokens that each pushes up and down."""
+        decoder, ids = service.encode(text, model, most=MOST)
+        found = service.once(decoder, fired.neurons, ids, layer, position, count)
+        return {**vars(found), "neurons": [_neuron(decoder, each) for each in found.neurons]}
+
+    def routes(text: str, position: int = -1, least: float = followed.LEAST, model: str = "") -> dict[str, Any]:
+        """Which places one token's stream was made from: edges whose share is at least `least`, from the top down."""
+        decoder, ids = service.encode(text, model, most=followed.MOST)
+        found = service.once(decoder, followed.routes, ids, position, least)
+        edges = [[e.layer, e.head, e.query, e.key, e.share] for e in found.edges]
+        places = [[p.layer, p.place, p.stayed, p.feed_forward] for p in found.places]
+        return {"position": found.position, "least": found.least, "edges": edges, "places": places}
+
     return [
         Question("patching", patching, limit=LONG_WORK),
+        Question("neurons", neurons),
+        Question("routes", routes),
         Question("exchange", exchange, public=False),
     ]
+
+
+def _neuron(decoder: Decoder, found: fired.Neuron) -> dict[str, Any]:
+    tokens = decoder.tokenizer.tokens
+    return {**vars(found), "pushes_up": tokens(found.pushes_up), "pushes_down": tokens(found.pushes_down)}
 
 
 def exchanged(service: Service, decoder: Decoder, ids: list[int]) -> list[int]:

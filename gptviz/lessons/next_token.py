@@ -76,15 +76,15 @@ def questions(service: Service) -> list[Question]:
             raise UserError("whole_between", name="new", value=new, low=1, high=MOST_WRITTEN)
         yours = Settings(temperature, top_k, top_p, min_p=min_p, repetition_penalty=repetition_penalty)
         ways, seed = [None, Settings(), yours], sampling.check_seed(seed)
-        states = strategies.contest(decoder, ids, ways, beams=4, seed=seed, max_new_tokens=new, ignore_end=ignore_end)
-        for state in service.stream(states):
+        shared: Any = {"stream": service.writer(decoder), "each": service.stream, "ignore_end": ignore_end}
+        for state in strategies.contest(decoder, ids, ways, beams=4, seed=seed, max_new_tokens=new, **shared):
             yield {"texts": [continuation(decoder, ids, each) for each in state.texts]}
 
     return [
         Question("outlook", outlook, public=False),
         Question("logits", logits, public=False),
         Question("names", names, public=False),
-        Question("contest", contest, public=False, limit=4),
+        Question("contest", contest, public=False, limit=16),
         *public(service),
     ]
 

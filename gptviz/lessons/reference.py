@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.looking import anatomy, family, twice
+from gptviz.lab.teaching import scale
 from gptviz.lab.writing import cache_memory
 from gptviz.lab.writing.work import Meter, bytes_per_token, positions
 from gptviz.lessons.fields import Field
@@ -15,7 +16,7 @@ from gptviz.service import Service
 from gptviz.service.models import device_name
 
 KEY, PROMPTED = "reference", False
-SHOW = ("terms", "code", "family", "count", "server", "settings", "kinds", "quiz", "api")
+SHOW = ("terms", "code", "family", "scale", "count", "server", "settings", "kinds", "quiz", "api")
 COMPARED = 256  # tokens of the text that the two implementations are compared on
 SIZES = ("d", "L", "h", "kv_heads", "V", "C", "ffn_width")
 
@@ -46,6 +47,11 @@ def questions(service: Service) -> list[Question]:
     def ref_family() -> list[dict[str, Any]]:
         """The table of the family: one column a model, with what changed from the one before."""
         return columns()
+
+    def ref_scale() -> dict[str, Any]:
+        """Public models by parameters and by the tokens they learned from; the best ratio at fixed work."""
+        models = [{**asdict(m), "operations": float(m.operations), "ratio": m.ratio} for m in scale.TRAINED]
+        return {"models": models, "best": scale.BEST_RATIO}
 
     def ref_presets() -> dict[str, Any]:
         """The public shapes that the parameter calculator starts from."""
@@ -87,6 +93,7 @@ def questions(service: Service) -> list[Question]:
         Question("ref_code", ref_code, public=False),
         Question("ref_equal", ref_equal, public=False),
         Question("ref_family", ref_family, public=False),
+        Question("ref_scale", ref_scale, public=False),
         Question("ref_presets", ref_presets, public=False),
         Question("ref_count", ref_count, public=False),
         Question("ref_card", ref_card, public=False),

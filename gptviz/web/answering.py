@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import anyio
@@ -20,6 +20,7 @@ from gptviz.words import Said
 log = logging.getLogger("gptviz")
 T = TypeVar("T")
 THREADS = 64  # of each kind; what they ask of the model waits its turn there
+STALL_S = 60.0  # that a reader may take for one value
 TELL_S = 1.0  # between two words about the place in a line
 _END = object()
 
@@ -55,9 +56,12 @@ class Answering:
 
     def values(self, question: Question, client: str, given: Any) -> AsyncGenerator[Any]:
         """The values of a question that streams, its Places before them. When it is closed its work ends."""
-        return self._values(question, client, given, Ticket(long=True))
+        mine: list[AsyncGenerator[Any]] = []
+        mine.append(self._values(question, client, given, Watch(lambda: mine[0].aclose())))
+        return mine[0]
 
-    async def _values(self, question: Question, client: str, given: Any, ticket: Ticket) -> AsyncGenerator[Any]:
+    async def _values(self, question: Question, client: str, given: Any, watch: Watch) -> AsyncGenerator[Any]:
+        ticket = Ticket(long=True)
         question.checked(given)  # before any waiting
         with self.line.place(client, question.name, long=True):
             turns = self.line.turns(question.name, question.limit)
@@ -67,7 +71,8 @@ class Answering:
             following = _for(ticket, lambda: next(values, _END))
             try:
                 while (value := await self._in_thread(following, long=True)) is not _END:
-                    yield value
+                    with watch.reading():
+                        yield value
             finally:
                 turns.done()
                 ticket.leave()
@@ -87,6 +92,26 @@ class Answering:
             self._limiters[long] = anyio.CapacityLimiter(THREADS)
         # A reader who leaves does not wait for the thread: it hears of it by its ticket.
         return await anyio.to_thread.run_sync(work, limiter=self._limiters[long], abandon_on_cancel=True)
+
+
+class Watch:
+    """Ends an answer whose reader takes no more of it, though the connection stays: a place is not held for ever."""
+
+    def __init__(self, end: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._end = end
+        self._ending: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """While the reader has a value and has not asked for the next."""
+        timer = asyncio.get_running_loop().call_later(STALL_S, self._stalled)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _stalled(self) -> None:
+        self._ending = asyncio.ensure_future(self._end())
 
 
 async def _turn(turns: Turns) -> AsyncIterator[Place]:

@@ -32,6 +32,7 @@ UNREAD_S = 10.0
 BEAT_S = 15.0  # between two signs of life, which keep proxies from closing a quiet stream
 UNREAD = 2_000  # calls that are not read yet, the oldest out first
 UNREAD_OF_ONE = 250  # of one client
+BEHIND = 64  # values that a slow reader may be behind: then some are left out, since the last one is the whole
 UNREAD_BYTES = 64 * 2**20
 
 Send = Callable[[str, Any], None]  # kind ("start", "value", "end", "error", "beat"), what it holds
@@ -145,7 +146,7 @@ class Events:
         names = {"value": "generating", "end": "complete", "error": "error", "beat": "heartbeat"}
 
         def send(kind: str, value: Any) -> None:
-            if kind in names:
+            if kind in names and not (kind == "value" and messages.qsize() > BEHIND):
                 data = value if kind in ("error", "beat") else [value]
                 messages.put_nowait(f"event: {names[kind]}\ndata: {json.dumps(data)}\n\n")
             if kind in ("end", "error"):
@@ -214,6 +215,8 @@ class Events:
             if kind in ("end", "error"):
                 output = {"error": value, "title": "Error"} if kind == "error" else {"data": [value]}
                 message |= {"msg": "process_completed", "output": output, "success": kind == "end"}
+            elif kind == "value" and session.messages.qsize() > BEHIND:
+                return
             elif kind == "value":  # after the first one Gradio's clients expect what has changed: here, all of it
                 form = value if first else [["replace", [], value]]
                 message |= {"msg": "process_generating", "output": {"data": [form]}, "success": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -12,8 +13,10 @@ from playwright.sync_api import Page, expect
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.looking import anatomy, depth
 from gptviz.lab.looking.attribution import attribution
+from gptviz.lab.looking.neurons import neurons
 from gptviz.lab.looking.order import order
 from gptviz.lab.looking.patching import patching
+from gptviz.lab.looking.routes import routes
 from gptviz.lessons import frame
 from gptviz.words import words
 
@@ -72,7 +75,7 @@ def test_a_click_on_another_token_follows_its_column(tab: Page, nano: Decoder) -
     step(tab, 1)
     tab.locator(".gv-inside-column text[data-place='3']").click()
     expect(tab.locator(".gv-picked")).to_have_text("·John")
-    tab.wait_for_function("new URLSearchParams(location.search).get('at') === '3'")
+    tab.wait_for_url(re.compile(r"[?&]at=3(&|$)"))
     tab.evaluate("gptviz.app.set({ at: -1 })")
 
 
@@ -110,9 +113,43 @@ def test_the_account_of_parts_multiplies_to_the_odds(tab: Page, nano: Decoder) -
     assert rows[: len(strongest)] == [SAY.times(math.exp(part.value)) for part in strongest]
 
 
+def test_neurons_are_told_by_what_they_push(tab: Page, nano: Decoder) -> None:
+    step(tab, 4)
+    tab.locator(".gv-inside-stream .gv-addbar[data-layer='1']").click()
+    expect(tab.locator(".gv-neurons")).to_be_visible()
+    found = neurons(nano, nano.tokenizer.encode(PROMPT), 1, -1, 8)
+    rows = tab.locator(".gv-neurons p[data-neuron]")
+    expect(rows).to_have_count(8)
+    expect(tab.locator(".gv-layerslider")).to_have_value("1")
+    for row, neuron in zip(rows.all(), found.neurons, strict=True):
+        assert row.locator("b").text_content() == str(neuron.index)
+        assert row.locator(".gv-n").text_content() == SAY.percent(neuron.share)
+        pushed = row.locator("code").all_text_contents()
+        up, down = neuron.pushes_up[:3], neuron.pushes_down[:3]
+        assert pushed == [nano.tokenizer.token(id).shown for id in (*up, *down)]
+
+
+@pytest.mark.parametrize("least", [0.02, 0.08])
+def test_the_route_keeps_what_matters(open_page: Callable[..., Page], nano: Decoder, least: float) -> None:
+    page = open_page("inside", step=5, show="column", keep=100 * least)
+    ids = nano.tokenizer.encode(PROMPT)
+    found = routes(nano, ids, -1, least)
+    heads = {(edge.layer, edge.head) for edge in found.edges}
+    reached = {edge.key for edge in found.edges if edge.layer == 0}
+    reached |= {own.place for own in found.places if own.layer == 0 and own.stayed >= least}
+    token = nano.tokenizer.token(ids[-1]).shown
+    values = {"token": token, "least": least, "tokens": len(reached), "of": len(ids), "heads": len(heads)}
+    expect(page.locator(".gv-say")).to_have_text(words("en").text("inside.route_say", **values))
+    lines = {(edge.layer, edge.query, edge.key) for edge in found.edges if edge.query != edge.key}
+    stays = [own for own in found.places if own.stayed >= least and own.place != len(ids) - 1]
+    assert page.locator(".gv-route").count() == len(lines) + len(stays)
+    page.locator(".gv-keep input").fill("0")
+    expect(page.locator(".gv-route")).to_have_count(0)
+
+
 def test_the_map_of_copied_places_is_the_labs(tab: Page, nano: Decoder) -> None:
     step(tab, 6)
-    tab.wait_for_function("document.querySelector('.gv-patchstate').textContent === ''")
+    expect(tab.locator(".gv-patchstate")).to_have_text("")
     ids = nano.tokenizer.encode(PROMPT)
     source = nano.tokenizer.encode(tab.locator(".gv-source").input_value())
     assert [a != b for a, b in zip(ids, source, strict=True)].count(True) == 3  # two names exchanged, one stands twice
@@ -163,7 +200,8 @@ def test_the_overview_of_a_long_text_leads_to_any_place(open_page: Callable[...,
     assert box is not None
     left = page.evaluate("44 * Number(getComputedStyle(document.querySelector('.gv-stage')).getPropertyValue('--u'))")
     strip.click(position={"x": left + (box["width"] - left) * 50.5 / 200, "y": 8})
-    page.wait_for_function("new URLSearchParams(location.search).get('at') === '50'")
+    page.wait_for_url(re.compile(r"[?&]at=50(&|$)"))
+    page.wait_for_selector(".gv-alltext canvas[data-sure]")
     strip.hover(position={"x": left + (box["width"] - left) * 120.5 / 200, "y": 8})
     run = nano.run(nano.tokenizer.encode(text))
     p = float(run.logits[120].double().softmax(-1).max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from gptviz.decoder import gpt
 from gptviz.lab.looking import family
+from gptviz.lab.teaching import scale
 from gptviz.lessons.reference import SHOW
 
 Opener = Callable[..., Page]
@@ -122,3 +124,21 @@ def test_on_a_phone_nothing_sticks_out(page: Page, section: str) -> None:
     opened(page, section)
     assert page.evaluate("document.querySelector('.gv-app').scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_the_dots_of_scale_stand_where_their_numbers_say(page: Page) -> None:
+    opened(page, "scale")
+    said(page, "1.72 tokens for each parameter, SmolLM2-135M from 14,868")
+    place = "dot => [Number(dot.getAttribute('cx')), Number(dot.getAttribute('cy'))]"
+    at = {m.name: page.locator(f'.gv-rf-dot[data-model="{m.name}"]').evaluate(place) for m in scale.TRAINED}
+    per_ten = [
+        (at["Llama-3-70B"][0] - at["nano"][0]) / math.log10(scale.TRAINED[8].parameters / scale.TRAINED[0].parameters),
+        (at["nano"][1] - at["Llama-3-8B"][1]) / math.log10(scale.TRAINED[7].tokens / scale.TRAINED[0].tokens),
+    ]
+    for m in scale.TRAINED:
+        x = at["nano"][0] + per_ten[0] * math.log10(m.parameters / scale.TRAINED[0].parameters)
+        y = at["nano"][1] - per_ten[1] * math.log10(m.tokens / scale.TRAINED[0].tokens)
+        assert at[m.name] == pytest.approx([x, y], abs=0.5)
+    page.locator(".gv-rf-dots").focus()
+    page.keyboard.press("ArrowRight")
+    said(page, "nano: 3.43 million parameters, 6.14 million tokens")

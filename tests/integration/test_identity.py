@@ -42,6 +42,9 @@ ASKED: dict[str, dict[str, Any] | None] = {
     "lens": {},
     "attribution": {},
     "cost": {},
+    "alternatives": {},
+    "speculative": {"new_tokens": 4},
+    "patching": {"source": "The mat sat on the cat"},
     # what the page alone asks
     "outlook": {},
     "logits": {},
@@ -79,7 +82,7 @@ ASKED: dict[str, dict[str, Any] | None] = {
     "ref_quiz": {},
 }
 PRIVATE = list(ASKED)[list(ASKED).index("outlook") :]
-TIMED = ("seconds",)  # measured, and so never twice the same
+LEFT_OUT = ("seconds", "model", "smaller")  # measured, and so never twice the same; names of what is loaded
 
 
 def small_model(seed: int, layers: int) -> GPT2LMHeadModel:
@@ -104,7 +107,7 @@ def ask(question: Question, given: dict[str, Any], model: str) -> Any:
 
 def untimed(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: untimed(part) for key, part in value.items() if key not in (*TIMED, "model")}
+        return {key: untimed(part) for key, part in value.items() if key not in LEFT_OUT}
     return [untimed(part) for part in value] if isinstance(value, list) else value
 
 
@@ -155,7 +158,7 @@ def test_nothing_is_answered_from_another_models_results(
 
 
 def test_names_that_are_shown_always_differ(models, tiny_gpt2):
-    service = Service()
+    service = Service(Options(max_models=3))
     for decoder in [*models, tiny_gpt2, *models]:  # offering one again changes nothing but the order
         service.add(decoder)
     assert sorted(service.names) == ["nano", "nano (2)", "tiny-gpt2"]

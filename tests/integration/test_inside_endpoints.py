@@ -7,7 +7,9 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from gptviz.decoder.decoder import Decoder
+from gptviz.lab.looking.neurons import neurons
 from gptviz.lab.looking.patching import patching
+from gptviz.lab.looking.routes import routes
 
 TEXT = "When Mary and John went to the store, John gave a drink to"
 SOURCE = "When John and Mary went to the store, Mary gave a drink to"
@@ -50,3 +52,18 @@ def test_without_a_source_two_words_are_exchanged(client: Client, nano: Decoder)
 def test_what_cannot_be_is_one_sentence(client: Client, given: dict[str, str], said: str) -> None:
     with pytest.raises(AppError, match=said):
         client.predict(**given, api_name="/patching")
+
+
+def test_neurons_are_the_labs(client: Client, nano: Decoder) -> None:
+    answer = client.predict(text=TEXT, layer=2, count=3, api_name="/neurons")
+    found = neurons(nano, nano.tokenizer.encode(TEXT), 2, -1, 3)
+    assert [row["index"] for row in answer["neurons"]] == [neuron.index for neuron in found.neurons]
+    assert [token["id"] for token in answer["neurons"][0]["pushes_up"]] == found.neurons[0].pushes_up
+    assert sum(answer["shares"]) + answer["bias_share"] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_routes_are_the_labs(client: Client, nano: Decoder) -> None:
+    answer = client.predict(text=TEXT, least=0.05, api_name="/routes")
+    found = routes(nano, nano.tokenizer.encode(TEXT), -1, 0.05)
+    assert answer["edges"] == [[e.layer, e.head, e.query, e.key, pytest.approx(e.share)] for e in found.edges]
+    assert len(answer["places"]) == len(found.places)

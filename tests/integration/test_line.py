@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.lessons.questions import Question
 from gptviz.service import Service
 from gptviz.shell import App, build
-from gptviz.web import events
+from gptviz.web import answering, events
 from gptviz.web.line import Bounds, Full, Line, Turns
 from gptviz.web.serving import Serving
 from tests.loops import finish
@@ -48,6 +49,12 @@ class Slow:
         """A long pass."""
         return self.service.worker.run(self.work)
 
+    def flood(self, text: str = "") -> Iterator[str]:
+        """More than any buffer takes."""
+        self.begun.set()
+        for _ in range(100_000):
+            yield "x" * 100_000
+
     def forever(self, text: str = "") -> Iterator[int]:
         """A long text."""
         try:
@@ -68,7 +75,7 @@ def slow(nano: Decoder, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, 
     from gptviz.lessons import frame
 
     stock = frame.questions
-    more = [Question("slow", made.answer), Question("forever", made.forever, limit=2)]
+    more = [Question("slow", made.answer), Question("forever", made.forever, limit=2), Question("flood", made.flood)]
     monkeypatch.setattr(frame, "questions", lambda service: [*stock(service), *more])
     app = build(service, Serving(SMALL))
     _, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
@@ -221,3 +228,15 @@ def test_turns_are_taken_in_order_and_can_be_left() -> None:
         assert turns.free
 
     finish(run())
+
+
+def test_a_reader_who_takes_no_more_loses_the_place(slow, monkeypatch) -> None:
+    url, made, app = slow
+    monkeypatch.setattr(answering, "STALL_S", 0.3)
+    with socket.create_connection((httpx.URL(url).host, httpx.URL(url).port)) as quiet:
+        quiet.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+        head = f"POST /ask/flood HTTP/1.1\r\nHost: {httpx.URL(url).host}\r\nContent-Type: application/json\r\n"
+        quiet.sendall(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
+        assert made.begun.wait(10)
+        until(lambda: not empty(app))
+        assert until(lambda: empty(app)) < 5.0

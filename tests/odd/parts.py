@@ -26,7 +26,7 @@ def lens(case: Case) -> float:
     with torch.inference_mode():
         states = case.stock(torch.tensor([case.ids]), use_cache=False, output_hidden_states=True).hidden_states
         before = torch.stack([state[0, place] for state in states[:-1]])  # [L, d], what enters each block
-        early = case.stock.get_output_embeddings()(_twin(case, case.decoder.norm)(before))  # [L, V]
+        early = case.stock.get_output_embeddings()(twin(case, case.decoder.norm)(before))  # [L, V]
     theirs = torch.cat([early.float(), case.logits[place][None]]).double().softmax(-1)  # [L+1, V]
     assert len(rows) == len(theirs)
     worst = 0.0
@@ -103,7 +103,7 @@ def cost(case: Case) -> float:
 CHECKS = (lens, values, ablate, attribution, cost)
 
 
-def _twin(case: Case, module: nn.Module) -> nn.Module:
+def twin(case: Case, module: nn.Module) -> nn.Module:
     """The library's module of the same name."""
     [name] = [name for name, other in case.decoder.model.named_modules() if other is module]
     return case.stock.get_submodule(name)
@@ -111,7 +111,7 @@ def _twin(case: Case, module: nn.Module) -> nn.Module:
 
 def _carried(case: Case, layer: int, place: int) -> Tensor:
     """How long a vector each head adds to the stream at a place: its slice of W_O's input alone through W_O; [h]."""
-    projection, kept = _twin(case, case.decoder.projections[layer]), []
+    projection, kept = twin(case, case.decoder.projections[layer]), []
     handle = projection.register_forward_pre_hook(lambda _, args: kept.append(args[0][0, place]))
     with torch.inference_mode():
         case.stock(torch.tensor([case.ids]), use_cache=False)
@@ -129,7 +129,7 @@ def _head_off(case: Case, layer: int, head: int) -> Iterator[None]:
         parts[head] = torch.zeros_like(parts[head])
         return (torch.cat(parts, dim=-1), *args[1:])
 
-    handle = _twin(case, case.decoder.projections[layer]).register_forward_pre_hook(without)
+    handle = twin(case, case.decoder.projections[layer]).register_forward_pre_hook(without)
     try:
         yield
     finally:

@@ -67,7 +67,7 @@ def attribution(
     logits = run.logits[-1]  # [V]
     target = int(logits.argmax()) if target is None else target
     direction = _direction(decoder, target, against)  # [d]
-    norm = _HeldNorm(decoder, _stream(run)[-1, -1])
+    norm = HeldNorm(decoder, _stream(run)[-1, -1])
     embedding = _stream(run)[0, -1].double()
     parts = [Part("embedding", -1, -1, float(norm(embedding) @ direction), float(embedding.norm()))]
     for layer in layers:
@@ -85,9 +85,7 @@ def attribution(
     return Attribution(target, against, wanted, total, parts, best.indices, best.values)
 
 
-def _of_layer(
-    decoder: Decoder, run: Run, layer: int, weights: Tensor, norm: _HeldNorm, direction: Tensor
-) -> list[Part]:
+def _of_layer(decoder: Decoder, run: Run, layer: int, weights: Tensor, norm: HeldNorm, direction: Tensor) -> list[Part]:
     """The heads of a layer, its feed-forward part, and what its output matrix adds by itself."""
     projection = splittable(decoder, layer)
     value, heads = run.inputs[layer].value, decoder.shape.heads  # [h_kv, T, d_v]
@@ -106,7 +104,7 @@ def _of_layer(
     return found
 
 
-class _HeldNorm:
+class HeldNorm:
     """The final norm with its scale held as it is at x [d]: linear, so that it may be applied to each part alone.
 
     Found from the module's own answers, whatever its family calls its gain: norm(0) is its bias; a norm that does not

@@ -12,7 +12,7 @@ from torch import Tensor
 from gptviz.decoder.decoder import Decoder
 from gptviz.lab.writing import sampling
 from gptviz.lab.writing.sampling import Settings
-from gptviz.lab.writing.writer import BeamSearch, Loop, Node, Writing, loops
+from gptviz.lab.writing.writer import BeamSearch, Loop, Node, Stream, Writing, loops
 
 
 @dataclass
@@ -43,17 +43,24 @@ def write(
     start: int,
     max_new_tokens: int,
     ignore_end: bool = False,
+    stream: Stream | None = None,
 ) -> Iterator[Text]:
     """One continuation, token by token; settings None is greedy. `start` is how many draws came before."""
     choose: Callable[[Tensor], int] = sampling.greedy
     if settings:
         choose = sampling.sampler(settings, seed, start=start, past=prompt)
-    writing = Writing(decoder, prompt, choose, max_new_tokens=max_new_tokens, keep_logits=True, ignore_end=ignore_end)
+    given: list[float] = []  # p of each token, noted as it is chosen: logits kept for later would fill the memory
+
+    def chosen(logits: Tensor) -> int:
+        id = choose(logits)
+        given.append(float(logits.double().softmax(-1)[id]))
+        return id
+
+    writing = Writing(decoder, prompt, chosen, max_new_tokens=max_new_tokens, ignore_end=ignore_end, stream=stream)
     text = Text()
     for step in writing:
-        assert step.logits is not None
         text.ids.append(step.id)
-        text.p.append(float(step.logits.double().softmax(-1)[step.id]))
+        text.p.append(given[len(text.p)])
         text.loops = loops(text.ids)
         yield text
     text.stop = writing.stop
@@ -74,13 +81,18 @@ def contest(
     seed: int,
     max_new_tokens: int,
     ignore_end: bool = False,
+    stream: Stream | None = None,
+    each: Callable[[Iterator[list[Node]]], Iterator[list[Node]]] = iter,
 ) -> Iterator[Contest]:
-    """All continuations in turn, one token each, and one step of a beam search, until every one has stopped."""
+    """All continuations in turn, one token each, and one step of a beam search, until every one has stopped.
+
+    `stream` and `each` say where the steps of the texts and of the search are made.
+    """
     most: dict[str, Any] = {"max_new_tokens": max_new_tokens, "ignore_end": ignore_end}
     search = BeamSearch(decoder, prompt, beams=beams, **most)
-    writers = [write(decoder, prompt, each, seed=seed, start=0, **most) for each in settings]
+    writers = [write(decoder, prompt, one, seed=seed, start=0, stream=stream, **most) for one in settings]
     state = Contest([Text() for _ in (*settings, search)])
-    growing = iter(search)
+    growing = each(iter(search))
     open_turns = [True] * len(state.texts)
     while any(open_turns):
         for i, writer in enumerate(writers):

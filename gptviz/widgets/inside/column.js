@@ -4,6 +4,8 @@ import { percent } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
 import { word } from "./page.js";
 import { axis, brackets, geometry, own, pale } from "./map.js";
+import { factsOf, pushed, without } from "./culprits.js";
+import { counted, createKeep, drawRoute, kept } from "./routes.js";
 import { course } from "./runs.js";
 import { createStrip } from "./strip.js";
 
@@ -14,7 +16,10 @@ class Column {
   /** @param {HTMLElement} root @param {any} app */
   constructor(root, app) {
     this.app = app;
-    this.legend = legend();
+    this.keep = createKeep((keep) => app.set({ keep }));
+    this.legend = legend(this.keep.node);
+    /** @type {any} */
+    this.route = null;
     this.picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
     this.strip = createStrip(app, (place) => this.pick(place));
     root.append(this.legend, this.strip.node, el("div", { class: "gv-fill" }, this.picture));
@@ -39,11 +44,42 @@ class Column {
 
   /** @param {any} view @param {any} found */
   async show(view, found) {
+    const route = view.keep > 0 ? await this.follow(view, found) : null;
+    if (!view.current()) return;
+    if (this.column !== found) this.grid = null;
     this.column = found;
-    this.grid = null;
+    this.route = route;
+    this.keep.set(view.keep);
     this.strip.show(found, this.sure.of === view.text + view.model ? this.sure.p : null);
     this.behind(view, found);
     this.say();
+  }
+
+  /** The route of the chosen column; what cannot have one is told why, and keeps the picture. */
+  async follow(/** @type {any} */ view, /** @type {any} */ found) {
+    const args = { text: view.text, position: found.place, model: view.model };
+    try {
+      const all = await view.ask("routes", args);
+      const route = kept(all, view.keep / 100, found.rows.length - 1);
+      await this.hold(view, found, route);
+      return { ...route, least: view.keep / 100 };
+    } catch (error) {
+      if (view.current()) this.app.parts.notice(/** @type {Error} */ (error).message);
+      return null;
+    }
+  }
+
+  /** Whether the head that pushes the answer most is on its route. */
+  async hold(/** @type {any} */ view, /** @type {any} */ found, /** @type {any} */ route) {
+    const made = await pushed(view);
+    const off = await without(view, made.reader);
+    if (!view.current()) return;
+    const { top } = made;
+    const asked = top.kind === "head" && found.place === found.tokens.length - 1; // the parts are those of the last one
+    const same = (/** @type {any} */ e) => e.layer === top.layer && e.head === top.head && e.query === found.place;
+    const there = route.edges.some(same);
+    const facts = { top_on_route: asked && there, top_off_route: asked && !there, routed: true };
+    this.app.facts({ ...factsOf(made, off), ...facts });
   }
 
   /** The pale columns are a background: without them the picture still says what it says. */
@@ -68,12 +104,20 @@ class Column {
     const { key, settles, once } = course(rows);
     const token = column.tokens[column.place];
     const values = { token, answer: word(top.shown), p: top.p, settles, once, last: rows.length - 2 };
+    if (this.route) return this.sayRoute(token);
     this.app.parts.stage.say(`inside.said_${key}`, values); // words: inside.said_*
     this.picture.setAttribute("aria-label", text(`inside.said_${key}`, values));
   }
 
+  /** @param {string} token */
+  sayRoute(token) {
+    const values = { token, least: this.route.least, ...counted(this.route, this.column) };
+    this.app.parts.stage.say("inside.route_say", values);
+    this.picture.setAttribute("aria-label", text("inside.route_say", values));
+  }
+
   resize() {
-    const { column, grid, picture } = this;
+    const { column, grid, picture, route } = this;
     if (!column) return;
     const { width, height, unit } = this.app.parts.stage.size();
     const above = this.legend.offsetHeight + this.strip.taken(unit) + 10;
@@ -84,8 +128,9 @@ class Column {
     fill(
       picture,
       ...axis(g, column),
-      ...(grid ? pale(g, grid, column) : []),
+      grid && svg("g", { class: route ? "gv-dim" : null }, ...pale(g, grid, column)),
       ...own(g, column),
+      ...(route ? drawRoute(g, column, route) : []),
       ...brackets(g, column),
     );
   }
@@ -128,7 +173,8 @@ class Column {
   }
 }
 
-function legend() {
+/** @param {HTMLElement} keep */
+function legend(keep) {
   return el(
     "div",
     { class: "gv-bar gv-legend" },
@@ -137,6 +183,7 @@ function legend() {
     el("i", { class: "gv-swatch gv-grey" }),
     text("inside.legend_other"),
     el("span", { class: "gv-soft" }, text("inside.legend_number")),
+    keep,
   );
 }
 

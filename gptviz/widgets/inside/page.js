@@ -2,6 +2,7 @@
 import { el } from "../kit/dom.js";
 import { createColumn } from "./column.js";
 import { createCount } from "./count.js";
+import { createNeurons } from "./neurons.js";
 import { createOrder } from "./order.js";
 import { createSwap } from "./swap.js";
 import { createStream } from "./stream.js";
@@ -17,6 +18,7 @@ const VIEWS = {
   order: createOrder,
   swap: createSwap,
   stream: createStream,
+  neurons: createNeurons,
   parts: createParts,
   patching: createPatching,
   count: createCount,

@@ -3,6 +3,7 @@ import { mix } from "../kit/colour.js";
 import { el, fill, mark, rect, segment, svg } from "../kit/dom.js";
 import { times } from "../kit/numbers.js";
 import { phrase, text } from "../kit/words.js";
+import { factsOf, pushed, without } from "./culprits.js";
 
 const SHOWN = 11; // rows of the account
 const FULL = Math.log(8); // a push at which a cell has its full colour
@@ -29,23 +30,13 @@ class Parts {
 
   /** @param {any} view */
   async show(view) {
-    const args = { text: view.text, model: view.model };
-    const { rivals } = await view.ask("rivals", args);
-    const rival = rivals.find((/** @type {any} */ r) => r.text === view.against) || rivals[0];
-    const found = await view.ask("attribution", { ...args, against: rival.text });
+    const made = await pushed(view);
+    const off = await without(view, made.reader);
     if (!view.current()) return;
+    const { found, rivals, rival, top } = made;
     this.found = found;
     this.choose(rivals, rival);
-    const top = this.sorted()[0];
-    this.app.facts({
-      parts: found.parts.length,
-      answer: found.target.shown,
-      rival: rival.shown,
-      head_first: top.kind === "head",
-      top_layer: top.layer,
-      top_head: top.head,
-      top_reads: top.kind === "head" ? found.reads[top.layer][top.head] : "",
-    });
+    this.app.facts(factsOf(made, off));
     const { key, values } = this.sentence(top);
     this.app.parts.stage.say(key, values);
     this.picture.setAttribute("aria-label", text(key, values));

@@ -23,7 +23,7 @@ export function createStream(root, app) {
     const at = found.window.indexOf(column.place);
     const norms = found.norms.map((/** @type {number[]} */ row) => row[at]);
     const last = norms.length - 1;
-    app.facts({ norm_first: norms[0], norm_last: norms[last] });
+    app.facts({ grown: true, norm_first: norms[0], norm_last: norms[last] });
     const rest = found.norms[last].slice(1).sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
     const peak = Math.max(...found.norms.map((/** @type {number[]} */ row) => row[0]));
     const typical = rest[Math.floor(rest.length / 2)] || norms[last];
@@ -71,7 +71,9 @@ export function createStream(root, app) {
   });
   picture.addEventListener("click", (/** @type {any} */ event) => {
     const cell = event.target.closest("[data-at]");
-    if (cell) app.set({ at: found.window[Number(cell.dataset.at)] });
+    const bar = event.target.closest(".gv-normbar, .gv-addbar");
+    if (bar && bar.dataset.layer) app.set({ show: "neurons", layer: Number(bar.dataset.layer) });
+    else if (cell) app.set({ at: found.window[Number(cell.dataset.at)] });
   });
 
   const table = () => ({

@@ -34,6 +34,7 @@ export function createStrip(app, pick) {
   /** @param {any} column @param {any} sure */
   function show(column, sure) {
     now = { column, sure };
+    picture.toggleAttribute("data-sure", Boolean(sure));
     node.hidden = column.tokens.length <= column.window.length;
     picture.setAttribute("aria-label", text("inside.strip", { n: column.tokens.length }));
   }

@@ -5,6 +5,7 @@ import { Count } from "./count.js";
 import { Family } from "./family.js";
 import { Kinds } from "./kinds.js";
 import { Quiz } from "./quiz.js";
+import { Scale } from "./scale.js";
 import { Server } from "./server.js";
 import { UsualSettings } from "./settings.js";
 import { Terms } from "./terms.js";
@@ -12,6 +13,7 @@ import { Terms } from "./terms.js";
 const MAKE = {
   code: Code,
   family: Family,
+  scale: Scale,
   count: Count,
   server: Server,
   settings: UsualSettings,
