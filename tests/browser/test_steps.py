@@ -1,4 +1,4 @@
-"""Every step of every page as it is read: its words with the numbers of the picture, at most 60, three to seven steps."""
+"""Every step of every page as it is read: at most 60 words with the numbers of the picture, three to seven steps."""
 
 from __future__ import annotations
 
