@@ -10,7 +10,8 @@ from gptviz.lessons import PAGES
 from gptviz.lessons.courses import courses
 from gptviz.lessons.described import examples
 from gptviz.lessons.questions import Question
-from gptviz.lessons.steps import Step, read
+from gptviz.lessons.steps import Step, pseudo, read
+from gptviz.marks import accented
 from gptviz.places import ASSETS
 from gptviz.service import Service
 from gptviz.words import ENGLISH, PSEUDO, languages, words
@@ -61,9 +62,9 @@ def manifest(language: str) -> dict[str, Any]:
     return {
         "language": language,
         "pages": pages,
-        "courses": [asdict(course) for course in courses({page["key"]: len(page["steps"]) for page in pages})],
+        "courses": _courses(language, {page["key"]: len(page["steps"]) for page in pages}),
         "words": words(language).bundle(),
-        "examples": examples(_prose(language)),
+        "examples": _examples(language),
         "recorded": recorded(),
     }
 
@@ -71,6 +72,18 @@ def manifest(language: str) -> dict[str, Any]:
 def question_key(name: str, args: dict[str, Any]) -> str:
     """A question with its arguments, as widgets/kit/ask.js spells it."""
     return f"{name} {json.dumps(dict(sorted(args.items())), ensure_ascii=False, separators=(',', ':'))}"
+
+
+def _courses(language: str, steps: dict[str, int]) -> list[dict[str, Any]]:
+    found = [asdict(course) for course in courses(steps)]
+    return [{**each, "title": accented(each["title"])} for each in found] if language == PSEUDO else found
+
+
+def _examples(language: str) -> list[dict[str, str]]:
+    found = examples(_prose(language))
+    if language != PSEUDO:
+        return found
+    return [{**each, "name": accented(each["name"]), "why": accented(each["why"])} for each in found]
 
 
 def recorded() -> dict[str, list[str]]:
@@ -83,6 +96,8 @@ def recorded() -> dict[str, list[str]]:
 
 def _page(page: Any, language: str) -> dict[str, Any]:
     story = read(page.KEY, page.FIELDS, _prose(language))
+    if language == PSEUDO:
+        story = pseudo(story)
     return {
         "key": page.KEY,
         "tab": story.tab,
@@ -98,5 +113,5 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _prose(language: str) -> str:
-    """The language of the steps and examples: the pseudo-language has short sentences only."""
+    """The language of the files of steps: the pseudo-language is made from English."""
     return ENGLISH if language == PSEUDO else language

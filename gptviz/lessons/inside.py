@@ -10,7 +10,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.run import Run
 from gptviz.lab.looking import anatomy, depth, logit_lens, patching
 from gptviz.lab.looking import attribution as parts_of
-from gptviz.lessons import inside_questions
+from gptviz.lessons import inside_questions, order_questions
 from gptviz.lessons.fields import Field
 from gptviz.lessons.inside_questions import WORD, piece
 from gptviz.lessons.next_token import last_logits, shown
@@ -18,7 +18,7 @@ from gptviz.lessons.questions import Question
 from gptviz.service import Keep, Service
 
 KEY = "inside"
-VIEWS = ("column", "table", "order", "stream", "neurons", "parts", "patching", "count")
+VIEWS = ("column", "table", "order", "swap", "stream", "neurons", "parts", "patching", "count")
 FIELDS = {
     field.name: field
     for field in (
@@ -124,6 +124,7 @@ def questions(service: Service) -> list[Question]:
     return [
         *_public(service),
         *inside_questions.questions(service),
+        *order_questions.questions(service),
         *(Question(fn.__name__, fn, public=False) for fn in private),
     ]
 

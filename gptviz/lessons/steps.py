@@ -21,13 +21,15 @@ fact holds; `told` is a fact of every page: no guess of this step is still open.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gptviz.decoder.errors import UserError
 from gptviz.lessons.fields import Field
+from gptviz.marks import accented
 from gptviz.places import LESSONS
 
+_CONDITION = re.compile(r"\[if (not )?\w+\] ?")
 _STATE = re.compile(r"([a-z_]+): ?(.*)")
 MOST_WORDS = 60
 
@@ -80,6 +82,29 @@ def parse(text: str, key: str, fields: dict[str, Field], name: str) -> Story:
         raise UserError("prose.no_question", file=name)
     bounds = zip(starts, [*starts[1:], len(lines)], strict=True)
     return Story(key, tab, question, [_step(lines, a, b, fields, name) for a, b in bounds])
+
+
+def pseudo(story: Story) -> Story:
+    """The same in the pseudo-language; conditions stay as they are."""
+
+    def body(paragraph: str) -> str:
+        condition = _CONDITION.match(paragraph)
+        start = condition.end() if condition else 0
+        return paragraph[:start] + accented(paragraph[start:])
+
+    def guess(asked: Guess) -> Guess:
+        return Guess(asked.right, accented(asked.question), list(map(accented, asked.options)), accented(asked.answer))
+
+    steps = [
+        replace(
+            step,
+            title=accented(step.title),
+            body=list(map(body, step.body)),
+            guess=step.guess and guess(step.guess),
+        )
+        for step in story.steps
+    ]
+    return replace(story, tab=accented(story.tab), question=accented(story.question), steps=steps)
 
 
 def _step(lines: list[str], start: int, stop: int, fields: dict[str, Field], name: str) -> Step:

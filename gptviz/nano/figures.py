@@ -9,6 +9,7 @@ from torch import Tensor
 from transformers import GPT2LMHeadModel
 
 from gptviz.decoder.tokens import Tokenizer
+from gptviz.words import words
 
 PROMPTS = (
     "The cat sat on the",
@@ -102,6 +103,7 @@ def figures(model: GPT2LMHeadModel, tokenizer: Tokenizer, training: Training) ->
     previous, induction = head_scores(model)
     threads = f"{torch.get_num_threads()} CPU thread(s), torch {torch.__version__}"
     count = f"{len(fresh)} documents of another seed"
+    unused = words().numbers.percent(unused_mass(model, fresh, training.used, end))
     lines = [
         "# nano",
         "",
@@ -121,7 +123,7 @@ def figures(model: GPT2LMHeadModel, tokenizer: Tokenizer, training: Training) ->
         f"| tokens of the vocabulary its text uses | {len(training.used):,} |",
         f"| loss on {count} | {text_loss(model, fresh, end):.3f} nats per token |",
         f"| unigram entropy of the same documents | {unigram_entropy(fresh):.3f} nats per token |",
-        f"| probability on all unused tokens together | {unused_mass(model, fresh, training.used, end):.2e} |",
+        f"| probability on all unused tokens together | {unused} |",
         f"| strongest previous-token head | {strongest(previous)} |",
         f"| strongest induction head | {strongest(induction)} |",
         "",

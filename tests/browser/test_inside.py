@@ -14,6 +14,7 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.lab.looking import anatomy, depth
 from gptviz.lab.looking.attribution import attribution
 from gptviz.lab.looking.neurons import neurons
+from gptviz.lab.looking.order import order
 from gptviz.lab.looking.patching import patching
 from gptviz.lab.looking.routes import routes
 from gptviz.lessons import frame
@@ -167,7 +168,11 @@ def test_a_source_of_another_length_is_one_sentence(open_page: Callable[..., Pag
     page = open_page("inside", step=6)
     page.locator(".gv-source").fill("One two")
     page.locator(".gv-source").blur()
-    expect(page.locator(".gv-fail")).to_contain_text("source has 2 tokens; it must have as many as text, 14.")
+    expect(page.locator(".gv-say")).to_contain_text("source has 2 tokens; it must have as many as text, 14.")
+    assert page.locator(".gv-inside-patching rect").count() == 0
+    page.locator(".gv-source").fill(PROMPT.replace("Mary", "Anna"))  # another text may be tried at once
+    page.locator(".gv-source").blur()
+    expect(page.locator(".gv-inside-patching rect[data-layer='0']").first).to_be_attached()
 
 
 def test_the_count_is_the_models_own(tab: Page, nano: Decoder) -> None:
@@ -221,3 +226,24 @@ def test_depth_equals_the_head_applied_by_hand(nano: Decoder) -> None:
     p = nano.head(run.residual[:, [0, 5]]).softmax(-1)
     assert torch.equal(found.ids, p.argmax(-1))
     assert torch.allclose(found.p, p.amax(-1), atol=1e-6)
+
+
+def test_words_swapped_and_arrows_that_count_distances(open_page: Callable[..., Page], nano: Decoder) -> None:
+    """The lab's numbers for this text; the score is Σ cos of the distance, and moving both on changes no digit."""
+    page = open_page("inside", step=3, guesses=0)
+    page.get_by_role("button", name="with no places told").click()
+    expect(page.locator(".gv-say")).to_contain_text("one layer notices nothing")
+    words = [t.shown for t in nano.tokenizer.tokens(nano.tokenizer.encode(PROMPT)[:12])]
+    found = order(words)
+    shown = [f"{value:.2f}" for d in found.depths for value in (d.moved, d.with_positions)]
+    assert page.locator(".gv-swapbar b").all_inner_texts() == ["exactly 0", *shown[1:]]
+    waves = [2 * math.pi * 10_000 ** (i / 8) for i in range(8)]
+    score = page.locator(".gv-swapscore strong")
+    for apart in (5, 17, 64):
+        page.locator("#gv-swap_apart").fill(str(apart))
+        expect(score).to_have_text(f"{sum(math.cos(2 * math.pi * apart / w) for w in waves):.4f}".replace("-", "−"))
+        before = score.inner_text()
+        page.locator("#gv-swap_both").fill("1234")
+        expect(page.locator(".gv-swapscore")).to_contain_text(f"query {1234 + apart:,} with key 1,234")
+        assert score.inner_text() == before
+        page.locator("#gv-swap_both").fill("0")

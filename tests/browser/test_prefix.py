@@ -102,7 +102,7 @@ def test_the_toy_is_exact_with_the_mask_and_moves_without(open_page):
 
 
 def test_the_planted_leak_escapes_the_cuts_between_its_blocks(open_page):
-    page = open_page("prefix", prompt=PROMPT, step=6)
+    page = open_page("prefix", prompt=PROMPT, step=6, guesses=0)
     expect(sentence(page)).to_contain_text("A test that cuts after 4 words passes, and yet this mask leaks")
     expect(page.locator(".gv-caught")).to_have_text("10 of 13")
     escapes = page.locator(".gv-checkboard:visible text", has_text="escapes")

@@ -11,10 +11,18 @@ from playwright.sync_api import Page, expect
 from gptviz.decoder import gpt
 from gptviz.lab.looking import family
 from gptviz.lab.teaching import scale
+from gptviz.lessons import reference
 from gptviz.lessons.reference import SHOW
+from gptviz.lessons.steps import read
 
 Opener = Callable[..., Page]
 SAY = ".gv-say"
+STEPS = [step.state.get("show", "terms") for step in read("reference", reference.FIELDS).steps]
+BESIDE = {
+    "kinds": ("family", "Encoder, decoder, or both"),
+    "server": ("count", "A running server"),
+    "api": ("code", "Without a browser"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +32,14 @@ def page(open_pages: Opener) -> Page:
 
 
 def opened(page: Page, section: str) -> None:
-    """The section, by its place in the table of contents."""
-    number = SHOW.index(section) + 1
+    """The section, by its place in the table of contents; two stand beside another one."""
+    step, button = BESIDE.get(section, (section, ""))
+    number = STEPS.index(step) + 1
     page.locator(".gv-steps .gv-head").nth(number - 1).click()
     page.wait_for_selector(f'.gv-app[data-shown="reference/{number}/live"]')
+    if button:
+        page.locator(".gv-bar").get_by_role("button", name=button).click()
+        expect(page.locator(".gv-bar").get_by_role("button", name=button)).to_have_attribute("aria-pressed", "true")
 
 
 def said(page: Page, sentence: str) -> None:
@@ -78,7 +90,7 @@ def test_without_a_card_the_page_says_so(page: Page) -> None:
 
 
 def test_a_setting_opens_on_next_token(open_page: Opener) -> None:
-    page = open_page("reference", step=SHOW.index("settings") + 1)
+    page = open_page("reference", step=STEPS.index("settings") + 1)
     page.get_by_role("link", name="see it").first.click()
     page.wait_for_selector('.gv-app[data-shown="next_token/1/live"]')
     assert "temperature=0.8" in page.url

@@ -144,7 +144,7 @@ def test_blocks_only_add_to_the_stream(tiny_gpt2):
 
 
 def test_stream_needs_a_run_that_kept_it(tiny_gpt2):
-    with pytest.raises(UserError):
+    with pytest.raises(ValueError, match="residual=True"):
         anatomy.stream(tiny_gpt2, tiny_gpt2.run(IDS))
 
 
@@ -170,5 +170,5 @@ def test_an_untied_token_is_two_vectors(tiny_llama):
 
 
 def test_a_token_that_does_not_exist_gets_one_sentence(tiny_gpt2):
-    with pytest.raises(UserError, match="50257 does not exist"):
+    with pytest.raises(UserError, match="50,257 does not exist"):
         anatomy.token_vector(tiny_gpt2, 50257)

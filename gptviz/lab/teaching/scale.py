@@ -37,13 +37,13 @@ def _public(name: str, tokens: float, source: str) -> Trained:
 # Where its makers name no number (GPT-2, Mistral), a model is left out. nano: 2,000 steps of 12 rows of 256 tokens.
 TRAINED = (
     Trained("nano", 3_432_896, 2_000 * 12 * 256, "assets/nano/README.md"),
-    _public("gpt3-175b", 300e9, "Brown et al. 2020, table 2.1"),
-    Trained("Chinchilla-70B", 70_000_000_000, 1_400_000_000_000, "Hoffmann et al. 2022"),
-    _public("Llama-2-7B", 2e12, "Touvron et al. 2023"),
-    _public("TinyLlama-1.1B", 3e12, "Zhang et al. 2024"),
-    _public("SmolLM2-135M", 2e12, "Allal et al. 2025"),
-    _public("SmolLM2-1.7B", 11e12, "Allal et al. 2025"),
-    _public("Llama-3-8B", 15e12, "Meta-Llama-3-8B, model card"),
-    _public("Llama-3-70B", 15e12, "Meta-Llama-3-70B, model card"),
-    _public("Qwen2.5-0.5B", 18e12, "Qwen2.5 technical report, 2024"),
+    _public("gpt3-175b", 300e9, "Brown et al. 2020, table 2.1"),  # not words: a source
+    Trained("Chinchilla-70B", 70_000_000_000, 1_400_000_000_000, "Hoffmann et al. 2022"),  # not words: a source
+    _public("Llama-2-7B", 2e12, "Touvron et al. 2023"),  # not words: a source
+    _public("TinyLlama-1.1B", 3e12, "Zhang et al. 2024"),  # not words: a source
+    _public("SmolLM2-135M", 2e12, "Allal et al. 2025"),  # not words: a source
+    _public("SmolLM2-1.7B", 11e12, "Allal et al. 2025"),  # not words: a source
+    _public("Llama-3-8B", 15e12, "Meta-Llama-3-8B, model card"),  # not words: a source
+    _public("Llama-3-70B", 15e12, "Meta-Llama-3-70B, model card"),  # not words: a source
+    _public("Qwen2.5-0.5B", 18e12, "Qwen2.5 technical report, 2024"),  # not words: a source
 )

@@ -32,7 +32,9 @@ export function createOrder(root, app) {
     app.parts.stage.say(key, values); // words: inside.order_say inside.order_none
     picture.setAttribute("aria-label", text(key, values));
     app.facts({
+      swapping: false,
       paired: Boolean(pair),
+      alone: !pair,
       pair: token,
       cosine_end: Math.max(0, end ?? 0),
       rotary: found.kind === "rotary",

@@ -4,6 +4,7 @@ import { createColumn } from "./column.js";
 import { createCount } from "./count.js";
 import { createNeurons } from "./neurons.js";
 import { createOrder } from "./order.js";
+import { createSwap } from "./swap.js";
 import { createStream } from "./stream.js";
 import { createTable } from "./lookup.js";
 import { createParts } from "./parts.js";
@@ -15,6 +16,7 @@ const VIEWS = {
   column: createColumn,
   table: createTable,
   order: createOrder,
+  swap: createSwap,
   stream: createStream,
   neurons: createNeurons,
   parts: createParts,

@@ -185,14 +185,16 @@ export class Every {
     fill(big, ready ? text("prefix.of", found) : "");
     big.classList.toggle("gv-clean", ready && found.caught === 0);
     under.textContent = this.state(now, found);
-    app.parts.stage.say(`prefix.${verdict(found)}`, { ...found, keep });
+    const key = now.T > MOST ? "too_long" : verdict(found);
+    app.parts.stage.say(`prefix.${key}`, { ...found, keep, most: MOST });
+    // words: prefix.too_long
     // words: prefix.every_wait prefix.every_clean prefix.every_escapes prefix.every_sly prefix.every_caught
     app.parts.steps.prose();
   }
 
   /** @param {Run} now @param {any} found */
   state(now, found) {
-    if (now.T > MOST) return text("prefix.too_long", { most: MOST });
+    if (now.T > MOST) return "";
     if (found.every_ready) return text(found.caught ? "prefix.notice" : "prefix.notice_none");
     return this.running ? text("prefix.done", { done: now.done, cuts: found.cuts }) : "";
   }

@@ -20,6 +20,7 @@ export function mount(root, app) {
   const toy = new Toy(app);
   const evidence = new Evidence(app);
   root.append(controls.root, el("div", { class: "gv-prefixmain" }, board.root, every.root, toy.root, evidence.root));
+  for (const part of [controls, board, every, toy, evidence]) part.root.hidden = true; // until there is what to show
   /** @type {any} */
   let view = null;
   /** @type {any} */
@@ -94,6 +95,8 @@ function factsOf(c, now, view) {
     own_exact: own.deltas.every((/** @type {number} */ d) => d === 0),
     changed: count(faulty),
     all_changed: count(faulty) === c.keep,
+    leak_option: count(faulty) === 0 ? 0 : count(faulty) < c.keep ? 1 : 2,
+    sly_option: count(faulty) === 0 ? 1 : 0,
     none_changed: count(faulty) === 0,
     most: c.tokens[most],
     most_p: faulty.moved[most],

@@ -42,6 +42,7 @@ function panel(p) {
   if (p.moving) return out;
   const scale = SCALES.find((s) => s >= 1.02 * Math.max(...side.moved)) || 1;
   const most = Math.max(0, at.base - at.top - 24 * g.unit) / scale; // px of a whole guess
+  if (!clean && !g.phone) out.push(...ruler(g, at, scale, most));
   const last = Math.min(checks.keep, g.from + g.shown);
   for (let c = g.from; c < last; c++) out.push(...column(p, side, c, at, most));
   return out;
@@ -67,6 +68,20 @@ function gutter(g, { base, foot }) {
     svg("text", { x: 0, y: base + down * g.unit, "font-size": 12.5 * g.unit }, words);
   const out = [line(-17, text("prefix.axis_1")), line(-2, text("prefix.axis_2"))];
   return foot < 20 ? out : [...out, line(14, text("prefix.axis_word")), line(29, text("prefix.axis_chance"))];
+}
+
+/**
+ * What a full height stands for, since panels differ.
+ * @param {any} g
+ * @param {any} at
+ * @param {number} scale
+ * @param {number} most
+ */
+function ruler(g, at, scale, most) {
+  const y = at.base - scale * most;
+  const line = { class: "gv-base", "stroke-dasharray": "2 4", x1: g.gutter, x2: g.x(g.keep), y1: y, y2: y };
+  const words = { x: g.gutter - 8 * g.unit, y: y + 4 * g.unit, "text-anchor": "end", "font-size": 12.5 * g.unit };
+  return [svg("line", line), svg("text", words, percent(scale))];
 }
 
 /** The cut goes on through the panel, and what stands right of it is said there. */
@@ -104,7 +119,7 @@ function column({ g, name, point }, side, c, at, most) {
     x: g.x(c),
     width: g.cw,
     y: at.top,
-    height: at.base - at.top + at.foot,
+    height: Math.max(0, at.base - at.top + at.foot),
     class: "gv-hit",
     "data-panel": name,
     "data-column": c,

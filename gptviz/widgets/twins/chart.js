@@ -121,10 +121,11 @@ function floor({ run, box, y, unit, slim, last }) {
   const key = slim ? "twins.floor_short" : near || run.data === "random" ? "twins.floor_random" : "twins.floor";
   const words = text(key, { floor: lossText(run.floor), ...run.counts });
   const room = y(0) - y(run.floor);
+  const high = y(run.floor) < box.top + 20 * unit; // above it stand the controls
   const under = text(slim ? "twins.zone_short" : "twins.zone");
   return [
     line,
-    mark(box.right - 4 * unit, y(run.floor) - 8 * unit, words, "gv-twname gv-twhalo", "end"),
+    mark(box.right - 4 * unit, y(run.floor) + (high ? 16 : -8) * unit, words, "gv-twname gv-twhalo", "end"),
     mark(box.right - 4 * unit, y(0) - room / 2 + 3 * unit, under, "gv-twbad gv-twhalo", "end"),
   ];
 }
