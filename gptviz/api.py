@@ -23,9 +23,14 @@ from torch import Tensor
 from gptviz.decoder.attention import MaskRule
 from gptviz.decoder.decoder import Decoder
 from gptviz.decoder.errors import UserError
+from gptviz.decoder.pieces import single
 from gptviz.decoder.run import Run
 from gptviz.decoder.sources import weights
-from gptviz.lab.looking import heads, logit_lens
+from gptviz.lab.looking import ablation, heads, logit_lens
+from gptviz.lab.looking import attribution as parts
+from gptviz.lab.looking import neurons as fired
+from gptviz.lab.looking import patching as copied
+from gptviz.lab.looking import routes as followed
 from gptviz.lab.looking.logit_lens import Reading
 from gptviz.lab.masking import leak, prefix
 from gptviz.lab.masking.leak import Contamination
@@ -80,6 +85,22 @@ class Lens(tuple[Reading, ...], Drawn):
 
     def __repr__(self) -> str:
         return f"Lens({len(self)} readings)"  # not words: a value in Python
+
+
+class Attribution(Drawn, parts.Attribution):
+    """A logit, or the difference of two, as a sum of `parts`: embedding, heads, feed-forward layers, biases."""
+
+
+class Patching(Drawn, copied.Patching):
+    """`matrix` [L, T]: the share of another text's answer that comes back when one place is copied from its run."""
+
+
+class Neurons(Drawn, fired.Neurons):
+    """One feed-forward layer at one token: `activations` [m], and the `neurons` that write most."""
+
+
+class Routes(Drawn, followed.Routes):
+    """The `edges` that one token's stream was made from, each with its share of the place that it enters."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +224,42 @@ class Model:
         found._make = self._seen("inside", text, {"at": position})
         return found
 
+    def attribution(self, text: str, target: str = "", against: str = "") -> Attribution:
+        """What each part adds to the last position's logit of `target` ("": the likeliest), less that of `against`."""
+        found = parts.attribution(self.decoder, self.ids(text), self._piece(target), self._piece(against, "against"))
+        return drawn(Attribution, found, self._seen("inside", text, {"show": "parts", "against": against}))
+
+    def patching(self, text: str, source: str, target: str = "", against: str = "", part: str = "stream") -> Patching:
+        """How much of the source's answer comes back, place by place; both texts have the same number of tokens.
+
+        `part`, what is copied, is "stream", "attention" or "feed_forward"; "" for `target` is what the source makes
+        likelier.
+        """
+        named = self._piece(target), self._piece(against, "against")
+        found = list(copied.patching(self.decoder, self.ids(text), self.ids(source), *named, part))[-1]
+        return drawn(Patching, found, self._seen("inside", text, {"show": "patching", "source": source, "part": part}))
+
+    def neurons(self, text: str, layer: int = 0, position: int = -1, count: int = 10) -> Neurons:
+        """The neurons of one feed-forward layer at one token, and the token ids that the strongest push."""
+        found = fired.neurons(self.decoder, self.ids(text), layer, position, count)
+        return drawn(Neurons, found, self._seen("inside", text, {"show": "neurons", "layer": layer, "at": position}))
+
+    def routes(self, text: str, position: int = -1, least: float = followed.LEAST) -> Routes:
+        """The route of one token's stream, from the top down, over edges with at least this share."""
+        found = followed.routes(self.decoder, self.ids(text), position, least)
+        return drawn(Routes, found, self._seen("inside", text, {"keep": 100 * least, "at": position}))
+
+    def ablate(
+        self,
+        text: str,
+        heads: Sequence[Sequence[int]] = (),
+        edges: Sequence[Sequence[int]] = (),
+        mode: str = "zero",
+    ) -> ablation.Ablation:
+        """The next token's probabilities [V] before and after: heads [layer, head], edges [layer, head, query, key]."""
+        ids = self.ids(text)
+        return ablation.ablate(self.decoder, ids, ablation.edits_of(self.decoder, len(ids), heads, edges, mode))
+
     def kv_cache(self, text: str, new_tokens: int = 20) -> KVCache:
         """Write the same text without and with the cache, and compare: work, memory, time, tokens and logits."""
         race = cache_work.Race(self.decoder, self.ids(text), new_tokens)
@@ -247,6 +304,15 @@ class Model:
     def _generated(self, prompt: list[int], new: list[int], stop: str) -> Generated:
         said = new[:-1] if stop == "end_of_text" else new
         return Generated(self.decoder.tokenizer.decode_after(prompt, said), new, stop)
+
+    def _piece(self, text: str, name: str = "target") -> int | None:
+        """The one token that continues a text by this one; None for "". UserError where the vocabulary has none."""
+        if not text:
+            return None
+        found = single(self.decoder.tokenizer, text, name, self.decoder.shape.vocabulary)
+        if found is None:
+            raise UserError("no_single_token", name=name, value=text, model=self.decoder.name)
+        return found
 
     def _shown(self, ids: Sequence[int]) -> list[str]:
         return [token.shown for token in self.decoder.tokenizer.tokens(list(ids))]

@@ -168,7 +168,11 @@ def test_a_source_of_another_length_is_one_sentence(open_page: Callable[..., Pag
     page = open_page("inside", step=6)
     page.locator(".gv-source").fill("One two")
     page.locator(".gv-source").blur()
-    expect(page.locator(".gv-fail")).to_contain_text("source has 2 tokens; it must have as many as text, 14.")
+    expect(page.locator(".gv-say")).to_contain_text("source has 2 tokens; it must have as many as text, 14.")
+    assert page.locator(".gv-inside-patching rect").count() == 0
+    page.locator(".gv-source").fill(PROMPT.replace("Mary", "Anna"))  # another text may be tried at once
+    page.locator(".gv-source").blur()
+    expect(page.locator(".gv-inside-patching rect[data-layer='0']").first).to_be_attached()
 
 
 def test_the_count_is_the_models_own(tab: Page, nano: Decoder) -> None:

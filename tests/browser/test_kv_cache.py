@@ -162,7 +162,7 @@ def test_the_rows_are_shown_to_be_equal(page: Page) -> None:
     page.locator(".gv-kv-rowmap").click(position={"x": 3.5 * box["width"] / 14, "y": 20})
     page.wait_for_function("new URLSearchParams(location.search).get('keep') === '3'")
     page.evaluate("gptviz.app.open('?lesson=kv_cache&step=3&prompt=Hello')")
-    expect(page.locator(".gv-fail")).to_contain_text("The text has one token")
+    expect(page.locator(".gv-fail")).to_contain_text("text has 1 token")
 
 
 def test_heads_that_share_cost_less(page: Page) -> None:

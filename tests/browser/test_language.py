@@ -16,7 +16,8 @@ AS_IS = (
     ".gv-token, .gv-tok, .gv-tick, .gv-word, .gv-ctx, .gv-line i, .gv-name, .gv-below span, .gv-twlines, .gv-model b, "
     "code, textarea, input, option"
 )
-# Letters outside of brackets, in visible texts and in the attributes that are read out.
+# Letters outside of brackets, in visible texts and in the attributes that are read out. "The" is the first token of the
+# prompt, before which there is no blank.
 LEFT = """asis => {
   const left = [];
   let depth = 0;
@@ -30,7 +31,8 @@ LEFT = """asis => {
     }
     const own = node.data.trim();
     const parent = node.parentElement;
-    if (!/[A-Za-z]{2,}/.test(outside) || own.startsWith("·") || parent.closest(`style, script, ${asis}`)) continue;
+    if (own === "The" || own.startsWith("·")) continue;
+    if (!/[A-Za-z]{2,}/.test(outside) || parent.closest(`style, script, ${asis}`)) continue;
     if (parent.checkVisibility({ visibilityProperty: true })) left.push(`${parent.className}: ${own}`);
   }
   for (const name of ["title", "aria-label", "placeholder", "alt"])

@@ -9,6 +9,8 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 import gptviz
+from gptviz.decoder.edits import Edits
+from gptviz.lab.looking.patching import patching
 from gptviz.places import ASSETS
 
 TEXT = "Mia gave the red book to"
@@ -125,3 +127,25 @@ def test_what_is_shown_in_a_notebook_is_short(model: gptviz.Model) -> None:
 def test_a_name_that_is_not_there_is_no_attribute() -> None:
     assert not hasattr(gptviz, "lode")
     assert {"load", "Model", "UserError"} <= set(dir(gptviz))
+
+
+def test_what_is_inside_is_what_the_lab_says(model: gptviz.Model) -> None:
+    text, source = "When Mary and John went out, John", "When John and Mary went out, Mary"
+    ids = model.ids(text)
+    logits = model.run(text).logits[-1].double()
+    rival = model.ids(" Mary")[-1]
+    found = model.attribution(text, against=" Mary")
+    assert found.sum == pytest.approx(float(logits.max() - logits[rival]), abs=1e-3)
+    patched = model.patching(text, source, part="attention")
+    torch.testing.assert_close(
+        patched.matrix, list(patching(model.decoder, ids, model.ids(source), part="attention"))[-1].matrix
+    )
+    neurons = model.neurons(text, layer=1, count=2)
+    assert float(neurons.shares.double().sum()) + neurons.bias_share == pytest.approx(1.0, abs=1e-5)
+    assert min(edge.share for edge in model.routes(text, least=0.05).edges) >= 0.05
+    off = model.ablate(text, heads=[(0, 1)])
+    stock = model.decoder.run(ids, edits=Edits(frozenset({(0, 1)}))).logits[-1].double().softmax(-1)
+    torch.testing.assert_close(off.after, stock, atol=1e-6, rtol=1e-4)
+    assert off.kl > 0
+    with pytest.raises(gptviz.UserError, match=r"target is .two words., which is no single token"):
+        model.attribution(text, target="two words")

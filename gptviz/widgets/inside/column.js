@@ -64,6 +64,7 @@ class Column {
       await this.hold(view, found, route);
       return { ...route, least: view.keep / 100 };
     } catch (error) {
+      if (view.recorded) throw error; // nothing of it was recorded: the live answer follows
       if (view.current()) this.app.parts.notice(/** @type {Error} */ (error).message);
       return null;
     }

@@ -1,4 +1,5 @@
 // Places copied from another text: how much of its answer comes back, layer by place, filled from the last layer down.
+import { Sentence } from "../kit/ask.js";
 import { css, label, mix } from "../kit/colour.js";
 import { el, fill, mark, rect, segment, svg } from "../kit/dom.js";
 import { percent } from "../kit/numbers.js";
@@ -25,8 +26,8 @@ class Patching {
     const named = el("label", { class: "gv-from" }, el("span", null, text("inside.patch_source")), this.source);
     this.picture = svg("svg", { class: "gv-svg", tabindex: "0", role: "application" });
     this.state = el("p", { class: "gv-soft gv-patchstate", role: "status" });
-    const bar = el("div", { class: "gv-bar gv-patchbar" }, this.part.box, named);
-    root.append(bar, el("div", { class: "gv-fill" }, this.picture), this.state);
+    this.bar = el("div", { class: "gv-bar gv-patchbar" }, this.part.box, named);
+    root.append(this.bar, el("div", { class: "gv-fill" }, this.picture), this.state);
     /** @type {Map<string, any>} */
     this.maps = new Map();
     /** @type {any} */
@@ -58,7 +59,7 @@ class Patching {
     await this.fetch(view, key, this.now);
   }
 
-  /** The first layer is waited for, so that a text that cannot be copied from has its sentence on the stage. */
+  /** The first layer is waited for: until then there is nothing to draw. */
   fetch(/** @type {any} */ view, /** @type {string} */ key, /** @type {any} */ mine) {
     return new Promise((resolve, reject) => {
       const take = (/** @type {any} */ value) => {
@@ -73,17 +74,28 @@ class Patching {
         () => resolve(null),
         (/** @type {unknown} */ error) => {
           this.maps.delete(key); // what was left half-way is asked for again
-          reject(error);
+          if (!(error instanceof Sentence)) return reject(error);
+          if (this.now === mine) this.refuse(error.message);
+          resolve(null);
         },
       );
     });
+  }
+
+  /** What cannot be copied from is told in the picture's sentence: the other text stays there to be changed. */
+  refuse(/** @type {string} */ sentence) {
+    this.now.value = null;
+    this.state.textContent = "";
+    this.facts();
+    this.app.parts.stage.say("inside.patch_refused", { sentence });
+    this.resize();
   }
 
   /** The picture's sentence and what the step says, from what is there so far. */
   facts() {
     const { value } = this.now;
     const { stage } = this.app.parts;
-    if (!value) return this.app.facts({ patched: false });
+    if (!value) return this.app.facts({ copied: false, moved: false, unmoved: false });
     const [layers, T] = value.matrix.shape;
     const best = strongest(value, T);
     const whole = value.done === layers;
@@ -92,8 +104,9 @@ class Patching {
     else stage.say("inside.patch_say_none");
     const turn = turning(value, layers, T);
     this.app.facts({
-      patched: whole,
+      copied: true,
       moved: whole && turn !== null,
+      unmoved: whole && turn === null,
       target: value.target.shown,
       against: value.against.shown,
       carrier: turn ? value.tokens[turn.at].shown : "",
@@ -137,14 +150,15 @@ class Patching {
   resize() {
     if (!this.now || !this.now.value) return fill(this.picture);
     const { width, height, unit } = this.app.parts.stage.size();
-    const tall = height - 42 * unit - 22;
+    const tall = height - this.bar.offsetHeight - 10 * unit - 22;
     this.picture.setAttribute("width", String(width));
     this.picture.setAttribute("height", String(tall));
     return fill(this.picture, ...draw(this.now.value, width, tall, unit));
   }
 
   table() {
-    const { value } = this.now;
+    const value = this.now && this.now.value;
+    if (!value) return null;
     const [layers, T] = value.matrix.shape;
     const row = (/** @type {number} */ l) => [...value.matrix.slice(l * T, l * T + T)].map((x) => percent(x));
     const rows = Array.from({ length: layers }, (_, i) => [layers - 1 - i, ...row(layers - 1 - i)]);
@@ -226,7 +240,7 @@ function names(value, left, w, y, unit) {
   return value.tokens.flatMap((/** @type {any} */ token, /** @type {number} */ t) => {
     const other = value.source_tokens[t];
     const differs = other.id !== token.id;
-    if (room < 3 && !differs && t !== value.tokens.length - 1) return [];
+    if (room < 5 && !differs && t !== value.tokens.length - 1) return [];
     const x = left + (t + 0.5) * w;
     const fits = Math.max(room, 6);
     const own = [mark(x, y + 14 * unit, clip(token.shown, fits), "gv-tick", "middle")];
