@@ -10,9 +10,12 @@ from gptviz.decoder.decoder import Decoder
 from gptviz.lessons.attention import MOST_ROWS
 
 Asks = list[tuple[str, dict[str, Any]]]
+Ask = Callable[[str, dict[str, Any]], Any]
+NEURONS = 8  # that the page shows
+LOOKS = 0.25  # of a row: the least weight of a head that is said to look at a word
 
 
-def attention(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
+def attention(fields: dict[str, Any], decoder: Decoder, text: str, _: Ask) -> Asks:
     """All heads small, the chosen one's rows, what it carries, and what becomes of the answer without some."""
     of = {"text": text, "model": decoder.name}
     layer, head = map(int, fields["head"].split("."))
@@ -29,7 +32,7 @@ def attention(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
     return asks
 
 
-def mask(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
+def mask(fields: dict[str, Any], decoder: Decoder, text: str, _: Ask) -> Asks:
     """The true next tokens under the masks as set, and how far a replaced token reaches."""
     asked = {"text": text, "model": decoder.name, **rule(fields)}
     asks: Asks = [("true_tokens", asked)]
@@ -39,29 +42,52 @@ def mask(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
     return asks
 
 
-def prefix(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
+def prefix(fields: dict[str, Any], decoder: Decoder, text: str, _: Ask) -> Asks:
     """One check, with the model's own mask and with the one that is set."""
     asked = {"text": text, "model": decoder.name, **rule(fields), "method": fields["method"]}
     by = as_word(fields["by"]) if fields["method"] == "edit" else ""
     return [("two_checks", {**asked, "keep": fields["keep"], "by": by})]
 
 
-def next_token(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
+def next_token(fields: dict[str, Any], decoder: Decoder, text: str, _: Ask) -> Asks:
     """The likeliest tokens, and all logits for the sliders."""
     of = {"text": text, "model": decoder.name}
     return [("outlook", of), ("logits", of)]
 
 
-def inside(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
-    """One column at every layer, or the parts of the answer."""
+def inside(fields: dict[str, Any], decoder: Decoder, text: str, ask: Ask) -> Asks:
+    """One column at every layer, and what its view asks besides."""
     of = {"text": text, "model": decoder.name}
+    last = len(decoder.tokenizer.encode(text)) - 1
+    place = last if fields["at"] < 0 else fields["at"]
     asks: Asks = [("column", {**of, "at": fields["at"]})]
-    if fields["show"] == "column":
-        return [*asks, ("grid", {**of, "at": fields["at"]})]
-    return [*asks, ("rivals", of), ("attribution", {**of, "against": fields["against"]})]
+    if fields["show"] == "parts":
+        return asks + pushed(of, fields, ask)
+    if fields["show"] == "patching":
+        return [*asks, ("patching", {**of, "source": fields["source"], "part": fields["part"]})]
+    if fields["show"] == "neurons":
+        layer = decoder.shape.layers - 1 if fields["layer"] < 0 else fields["layer"]
+        return [*asks, ("neurons", {**of, "layer": layer, "position": place, "count": NEURONS})]
+    asks.append(("grid", {**of, "at": fields["at"]}))
+    return asks + ([("routes", {**of, "position": place}), *pushed(of, fields, ask)] if fields["keep"] else [])
 
 
-def kv_cache(fields: dict[str, Any], decoder: Decoder, text: str) -> Asks:
+def pushed(of: dict[str, Any], fields: dict[str, Any], ask: Ask) -> Asks:
+    """The answer's parts against a rival, and the answer without the head that looks at its word hardest."""
+    rivals = ask("rivals", of)["rivals"]
+    rival = next((each for each in rivals if each["text"] == fields["against"]), rivals[0])
+    asks: Asks = [("rivals", of), ("attribution", {**of, "against": rival["text"]})]
+    found = ask(*asks[1])
+    there = [
+        (float(found["weight"][layer][head]), [layer, head])
+        for layer, row in enumerate(found["reads"])
+        for head, read in enumerate(row)
+        if read == found["target"].shown and float(found["weight"][layer][head]) >= LOOKS
+    ]
+    return [*asks, *(("ablate", {**of, "heads": [head]}) for _, head in there)]
+
+
+def kv_cache(fields: dict[str, Any], decoder: Decoder, text: str, _: Ask) -> Asks:
     """The race's work, and the tokens that are written."""
     asked = {"text": text, "model": decoder.name, "first": fields["first"], "new": fields["new"]}
     return [("kv_count", asked), ("kv_words", asked)]
@@ -80,7 +106,7 @@ def as_word(typed: str) -> str:
     return f" {typed}" if re.match(r"[^\W_]", typed) else typed
 
 
-ASKED: dict[str, Callable[[dict[str, Any], Decoder, str], Asks]] = {
+ASKED: dict[str, Callable[[dict[str, Any], Decoder, str, Ask], Asks]] = {
     "attention": attention,
     "mask": mask,
     "prefix": prefix,

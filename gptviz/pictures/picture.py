@@ -46,11 +46,14 @@ class Picture:
 def picture(service: Service, decoder: Decoder, page: str, text: str, fields: dict[str, Any]) -> Picture:
     """The picture of a page in a state. UserError where the page cannot draw it."""
     lesson = next(lesson for lesson in PAGES if page == lesson.KEY)
-    known = {question.name: question for question in [*frame.questions(service), *lesson.questions(service)]}
+    known = {question.name: question for each in (frame, *PAGES) for question in each.questions(service)}
     whole = {**{key: f.default for key, f in lesson.FIELDS.items()}, **fields}
-    answers = {}
-    for asked, args in ASKED[page](whole, decoder, text):
-        answers[frame.question_key(asked, args)] = as_packed(_answer(known[asked], args))
+
+    def ask(name: str, args: dict[str, Any]) -> Any:
+        return _answer(known[name], args)
+
+    asked = ASKED[page](whole, decoder, text, ask)
+    answers = {frame.question_key(name, args): as_packed(ask(name, args)) for name, args in asked}
     data = {
         "language": ENGLISH,
         "words": {key: said for key, said in words(ENGLISH).bundle().items() if key.split(".")[0] not in UNUSED},

@@ -23,6 +23,10 @@ RESULTS = {
     "prefix edited": lambda m: m.prefix(TEXT, 5, method="edit"),
     "next_token": lambda m: m.next_token(TEXT, temperature=0.7, top_k=40),
     "lens": lambda m: m.lens(TEXT),
+    "attribution": lambda m: m.attribution(TEXT),
+    "neurons": lambda m: m.neurons(TEXT, 2),
+    "routes": lambda m: m.routes(TEXT),
+    "patching": lambda m: m.patching(TEXT, TEXT.replace("John gave", "Mary gave")),
     "kv_cache": lambda m: m.kv_cache(TEXT, 12),
     "one token": lambda m: m.attention("The", 0, 0),
     "long": lambda m: m.attention("The quick brown fox met a lazy dog. " * 14, 1, 1),
@@ -71,6 +75,8 @@ def test_a_result_saved_in_python_opens_offline(model: gptviz.Model, from_disk, 
     assert page.locator(".gv-say").inner_text()
     assert page.title().endswith("gptviz")
     assert page.locator("img").count() == 0
+    page.wait_for_timeout(300)
+    expect(page.locator(".gv-notice")).to_be_hidden()  # nothing that the picture asks is missing
 
 
 def test_the_numbers_are_those_of_the_result(model: gptviz.Model, from_disk, tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_what_cannot_be_compared_is_one_sentence(tiny_gpt2: Decoder) -> None:
     for source, part, said in (
         (SOURCE[:-1], "stream", "source has 7 tokens; it must have as many as text, 8."),
         (TEXT, "stream", "nothing can come back"),
-        (SOURCE, "mind", "part is mind; it must be one of stream, attention, feed_forward."),
+        (SOURCE, "mind", "part is .mind.; it must be one of stream, attention, feed_forward."),
     ):
         with pytest.raises(UserError, match=said):
             whole(tiny_gpt2, TEXT, source, part=part)

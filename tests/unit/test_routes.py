@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -35,43 +36,40 @@ def share(part: Tensor, whole: Tensor) -> float:
 @torch.inference_mode()
 def by_hand(decoder: Decoder, layer: int, query: int) -> tuple[dict[Any, float], dict[str, float]]:
     """The same shares from the model's own matrices in float64, no gptviz function used: both halves."""
-    model: Any = decoder.model.double()
-    try:
-        hidden = model(torch.tensor([IDS]), output_hidden_states=True).hidden_states
-        x = hidden[layer][0]  # [T, d]
-        heads, T = decoder.shape.heads, len(IDS)
-        d = x.shape[-1] // heads
-        if hasattr(model, "transformer"):
-            block = model.transformer.h[layer]
-            q, k, v = (part.view(T, heads, d) for part in block.attn.c_attn(block.ln_1(x)).split(heads * d, dim=-1))
-            out, bias = block.attn.c_proj.weight, block.attn.c_proj.bias
-            normed, mlp = block.ln_2, block.mlp
-        else:
-            block = model.model.layers[layer]
-            y = block.input_layernorm(x)
-            cos, sin = model.model.rotary_emb(x[None], torch.arange(T)[None])
-            half = d // 2
+    model: Any = copy.deepcopy(decoder.model).double()  # a copy: a weight made here cannot be trained or changed
+    hidden = model(torch.tensor([IDS]), output_hidden_states=True).hidden_states
+    x = hidden[layer][0]  # [T, d]
+    heads, T = decoder.shape.heads, len(IDS)
+    d = x.shape[-1] // heads
+    if hasattr(model, "transformer"):
+        block = model.transformer.h[layer]
+        q, k, v = (part.view(T, heads, d) for part in block.attn.c_attn(block.ln_1(x)).split(heads * d, dim=-1))
+        out, bias = block.attn.c_proj.weight, block.attn.c_proj.bias
+        normed, mlp = block.ln_2, block.mlp
+    else:
+        block = model.model.layers[layer]
+        y = block.input_layernorm(x)
+        cos, sin = model.model.rotary_emb(x[None], torch.arange(T)[None])
+        half = d // 2
 
-            def turn(z: Tensor) -> Tensor:  # [T, n, d]
-                return z * cos[0][:, None] + torch.cat((-z[..., half:], z[..., :half]), -1) * sin[0][:, None]
+        def turn(z: Tensor) -> Tensor:  # [T, n, d]
+            return z * cos[0][:, None] + torch.cat((-z[..., half:], z[..., :half]), -1) * sin[0][:, None]
 
-            groups = heads // decoder.shape.kv_heads
-            q = turn(block.self_attn.q_proj(y).view(T, heads, d))
-            k = turn(block.self_attn.k_proj(y).view(T, -1, d)).repeat_interleave(groups, 1)
-            v = block.self_attn.v_proj(y).view(T, -1, d).repeat_interleave(groups, 1)
-            out, bias = block.self_attn.o_proj.weight.T, torch.zeros(x.shape[-1], dtype=torch.float64)
-            normed, mlp = block.post_attention_layernorm, block.mlp
-        parts: dict[Any, Tensor] = {"stayed": x[query], "bias": bias}
-        for head in range(heads):
-            weights = (q[query, head] @ k[: query + 1, head].T / math.sqrt(d)).softmax(-1)
-            for key in range(query + 1):
-                parts[head, key] = weights[key] * v[key, head] @ out[head * d : (head + 1) * d]
-        middle = torch.stack(list(parts.values())).sum(0)
-        fed = mlp(normed(middle))
-        first = {name: share(part, middle) for name, part in parts.items()}
-        second = {"middle": share(middle, middle + fed), "feed_forward": share(fed, middle + fed)}
-    finally:
-        model.float()
+        groups = heads // decoder.shape.kv_heads
+        q = turn(block.self_attn.q_proj(y).view(T, heads, d))
+        k = turn(block.self_attn.k_proj(y).view(T, -1, d)).repeat_interleave(groups, 1)
+        v = block.self_attn.v_proj(y).view(T, -1, d).repeat_interleave(groups, 1)
+        out, bias = block.self_attn.o_proj.weight.T, torch.zeros(x.shape[-1], dtype=torch.float64)
+        normed, mlp = block.post_attention_layernorm, block.mlp
+    parts: dict[Any, Tensor] = {"stayed": x[query], "bias": bias}
+    for head in range(heads):
+        weights = (q[query, head] @ k[: query + 1, head].T / math.sqrt(d)).softmax(-1)
+        for key in range(query + 1):
+            parts[head, key] = weights[key] * v[key, head] @ out[head * d : (head + 1) * d]
+    middle = torch.stack(list(parts.values())).sum(0)
+    fed = mlp(normed(middle))
+    first = {name: share(part, middle) for name, part in parts.items()}
+    second = {"middle": share(middle, middle + fed), "feed_forward": share(fed, middle + fed)}
     return (
         {name: value / sum(first.values()) for name, value in first.items()},
         {name: value / sum(second.values()) for name, value in second.items()},
