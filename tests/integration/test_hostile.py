@@ -118,7 +118,9 @@ def dumped(value: Any) -> bytes:
 
 def sentence(told: Any) -> bool:
     """One sentence that a person can read."""
-    return isinstance(told, str) and 10 < len(told) < 500 and told.endswith((".", ")")) and told.isprintable()
+    if not isinstance(told, str) or not 10 < len(told) < 500:
+        return False
+    return told.endswith((".", ")")) and told.replace("\xa0", " ").isprintable()
 
 
 def arguments(rng: random.Random, question: Question) -> dict[str, Any]:
