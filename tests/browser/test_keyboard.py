@@ -59,7 +59,8 @@ window.driven = (() => {
     };
   };
   const controls = () => all(`:is(#gv-stage, .gv-side) :is(${CONTROLS})`).filter(usable).map((n) => [id(n), short(n)]);
-  const alone = (n) => !n.closest(`${CONTROLS}, label, .js-plotly-plot`) && !n.querySelector(CONTROLS);
+  const roved = (n) => n.getAttribute('tabindex') === '-1' && n.parentElement.querySelector(':scope > [tabindex="0"]');
+  const alone = (n) => !n.closest(`${CONTROLS}, label, .js-plotly-plot`) && !n.querySelector(CONTROLS) && !roved(n);
   const deaf = () => [...heard].filter((n) => n.closest('#gv-stage') && seen(n) && alone(n)).map(short);
   const pictures = () => all('#gv-stage :is(svg, canvas, [role=application])[tabindex="0"]').filter(seen).map(id);
   const CHOICES = '#gv-stage :is(.gv-seg button, [role=switch], input[type=range])';
