@@ -44,6 +44,9 @@ ASKED: dict[str, dict[str, Any] | None] = {
     "cost": {},
     "alternatives": {},
     "speculative": {"new_tokens": 4},
+    "neurons": {},
+    "routes": {},
+    "swap": {},
     "patching": {"source": "The mat sat on the cat"},
     # what the page alone asks
     "outlook": {},

@@ -186,7 +186,7 @@ def test_types_are_part_of_a_key():
 
 @pytest.mark.parametrize("value", [torch.zeros(1), object(), lambda: 0, [torch.zeros(1)]])
 def test_what_cannot_be_compared_is_no_part_of_a_key(value):
-    with pytest.raises(TypeError, match="cannot be part of a key"):
+    with pytest.raises(TypeError, match="no key from a value of type"):
         frozen(value)
 
 
@@ -195,7 +195,7 @@ def test_a_function_that_could_depend_on_more_than_its_arguments_is_refused(serv
         return 1
 
     for experiment in (inner, lambda decoder: 1):
-        with pytest.raises(TypeError, match="nobody can tell what it depends on"):
+        with pytest.raises(TypeError, match="is no function of a module"):
             service.once(pair[0], experiment)
 
 
