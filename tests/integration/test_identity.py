@@ -46,7 +46,7 @@ ASKED: dict[str, dict[str, Any] | None] = {
     "speculative": {"new_tokens": 4},
     "neurons": {},
     "routes": {},
-    "swap": {},
+    "swap": None,
     "patching": {"source": "The mat sat on the cat"},
     # what the page alone asks
     "outlook": {},
