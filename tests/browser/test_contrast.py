@@ -105,6 +105,7 @@ SVG = (
 def test_words_in_a_picture_are_read_on_what_they_stand_on(open_page: Opener, key: str) -> None:
     page = open_page(key, guesses=0)
     page.add_init_script(CANVAS)
+    page.emulate_media(reduced_motion="reduce")  # no colour on its way to another
     fields = next(lesson.FIELDS for lesson in PAGES if key == lesson.KEY)
     wrong: set[str] = set()
     page.reload()
@@ -114,7 +115,7 @@ def test_words_in_a_picture_are_read_on_what_they_stand_on(open_page: Opener, ke
         page.wait_for_selector(f'.gv-app[data-shown="{key}/{number}/live"]')
         for dark in (False, True):
             page.evaluate(THEME, dark)
-            page.wait_for_timeout(250)  # colours fade from one theme to the other
+            page.wait_for_timeout(60)
             found = page.evaluate(SVG) + page.evaluate("[...faint].map(([words, by]) => `canvas: ${words}, ${by} : 1`)")
             wrong |= {f"step {number}, {'dark' if dark else 'light'}: {line}" for line in found}
             page.evaluate("faint.clear()")

@@ -125,6 +125,7 @@ def test_the_quiz_judges_and_says_why(page: Page) -> None:
 
 def test_every_endpoint_is_listed(page: Page) -> None:
     opened(page, "api")
+    expect(page.locator(".gv-rf-api")).to_contain_text("/next_token")
     names = page.locator(".gv-rf-api th code").all_inner_texts()
     assert {"/models", "/next_token", "/kv_cache", "/cost"} <= set(names)
     said(page, f"{len(names)} endpoints")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gptviz.decoder.errors import UserError
-from tests.odd import continued, parts
+from tests.odd import continued, inner, parts
 from tests.odd.case import CHANCE, LOGITS, NEW, TEXT, WEIGHTS, Case, near
 from tests.odd.endpoints import Refused
 
@@ -207,7 +207,7 @@ def kv_cache(case: Case) -> float:
     return answer["max_logit_delta"]
 
 
-CHECKS |= {fn.__name__: fn for fn in (*parts.CHECKS, *continued.CHECKS)}
+CHECKS |= {fn.__name__: fn for fn in (*parts.CHECKS, *continued.CHECKS, *inner.CHECKS)}
 
 
 @dataclass

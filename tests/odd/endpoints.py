@@ -11,7 +11,7 @@ from gptviz.lessons.questions import Question
 from gptviz.service import Service
 from gptviz.service.wire import as_json
 
-WITHOUT_A_MODEL = {"twins", "prefix_toy", "cache_memory"}  # their numbers depend on no loaded model
+WITHOUT_A_MODEL = {"twins", "prefix_toy", "cache_memory", "swap"}  # their numbers depend on no loaded model
 
 
 class Refused(Exception):

@@ -42,7 +42,20 @@ PARTLY: dict[tuple[str, str], str] = {
         for family in (
             "gemma2", "gemma3_text", "olmo2", "olmo3", "glm4", "exaone4", "bitnet", "flex_olmo",
         )
-        for check in ("values", "attribution")
+        for check in ("values", "attribution", "routes")
+    },
+    **{
+        (family, "neurons"): _BETWEEN
+        for family in (
+            "gemma2", "gemma3_text", "olmo2", "olmo3", "glm4", "exaone4", "bitnet", "flex_olmo",
+        )
+    },
+    **{
+        (family, "neurons"): "has no plain list of neurons in this layer's feed-forward part"  # experts, mostly
+        for family in (
+            "granitemoe", "mixtral", "olmoe", "deepseek_v2", "deepseek_v3", "apertus", "lfm2", "hunyuan_v1_moe",
+            "glm4_moe", "minimax_m2", "llama4_text", "phimoe", "qwen2_moe", "qwen3_moe", "bert, as a decoder",
+        )
     },
     **{
         (family, check): words  # logits are scaled, bounded, or made by more than one matrix

@@ -71,6 +71,12 @@ export function createControls({ draws, writing, instead, wanted }) {
     else arrange();
   }
 
+  root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Escape" || more.hidden) return;
+    unfold(false);
+    toggle.focus();
+  });
+
   /** @param {boolean} open */
   function unfold(open) {
     more.hidden = !open;
