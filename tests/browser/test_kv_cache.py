@@ -267,3 +267,13 @@ def test_nothing_sticks_out_for_any_length(page: Page, width: int, height: int) 
 def test_a_race_into_the_end_explains_itself(page: Page) -> None:
     opened(page, prompt="the+cat+" * 125, new=60)
     said(page, "The context is full: 256 places,")
+
+
+def test_a_race_can_be_stopped_and_run_again(open_page: Opener) -> None:
+    page = open_page("kv_cache", new=200)
+    go = page.locator(".gv-kv-racego")
+    go.click()
+    expect(go).to_contain_text("Stop")
+    go.click()
+    expect(go).to_have_text("Race")
+    expect(page.locator(".gv-say")).not_to_contain_text("Both lanes run")

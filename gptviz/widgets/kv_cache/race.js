@@ -95,9 +95,14 @@ export class Race {
 
   // Running and walking
 
+  /** Run both lanes and show them again; while they run, stop them. */
   race() {
     this.leave();
-    this.timing.run(true);
+    if (this.timing.busy()) {
+      this.timing.stop();
+      this.timing.forget();
+      this.resize();
+    } else this.timing.run(true);
   }
 
   leave() {
@@ -161,9 +166,7 @@ export class Race {
     this.slider.setAttribute("aria-valuetext", said);
     this.shown.textContent = said;
     const busy = this.timing.busy();
-    const progress = { n: this.timing.steps.length, total: this.data.new };
-    this.go.textContent = busy ? text("kv_cache.measuring", progress) : text("kv_cache.race");
-    this.go.disabled = busy;
+    this.go.textContent = busy ? text("kv_cache.stop", { n: this.timing.steps.length }) : text("kv_cache.race");
   }
 
   /** @param {number[]} rows */
