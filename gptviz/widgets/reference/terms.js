@@ -28,7 +28,6 @@ export class Terms {
     const names = Object.keys(app.manifest.words).filter((key) => key.startsWith("terms.") && key.endsWith(".name"));
     // words: terms.*.name terms.*.means
     this.terms = names.map((key) => ({ name: text(key), means: text(key.replace(/name$/, "means")) }));
-    this.terms.sort((a, b) => a.name.localeCompare(b.name, app.manifest.language));
   }
 
   find() {
