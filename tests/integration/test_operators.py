@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -46,12 +47,22 @@ def test_figures_count_requests_by_question_and_outcome(watched: str) -> None:
     assert not any("secret_name" in str(key) for key in found)
 
 
+def logged(caplog: pytest.LogCaptureFixture, count: int) -> list[str]:
+    """The lines of the access log; the last is written only after its answer went out."""
+    end = time.monotonic() + 30
+    while True:
+        lines = [record.getMessage() for record in caplog.records if record.name == "gptviz.access"]
+        if len(lines) >= count or time.monotonic() > end:
+            return lines
+        time.sleep(0.01)
+
+
 def test_the_access_log_has_a_line_for_each_request_and_no_input(watched: str, caplog) -> None:
     with caplog.at_level(logging.INFO, logger="gptviz.access"):
         httpx.post(f"{watched}ask/reading?q=zqxj1", json={"text": "zqxj2"})
         httpx.get(f"{watched}zqxj3/zqxj4%0azqxj5?x=zqxj6", headers={"user-agent": "zqxj7", "referer": "zqxj8"})
         httpx.post(f"{watched}ask/zqxj9", json={})
-    lines = [record.getMessage() for record in caplog.records if record.name == "gptviz.access"]
+        lines = logged(caplog, 3)
     assert [line.split()[1:5] for line in lines] == [
         ["POST", "ask", "reading", "200"], ["GET", "other", "-", "404"], ["POST", "ask", "-", "404"],
     ]  # fmt: skip
