@@ -68,7 +68,7 @@ class Answering:
             async for place in _turn(turns):
                 yield place
             values = question.ask(given)
-            following = _for(ticket, lambda: next(values, _END))
+            following = _for(ticket, lambda: _next(values, ticket))
             try:
                 while (value := await self._in_thread(following, long=True)) is not _END:
                     with watch.reading():
@@ -79,13 +79,8 @@ class Answering:
                 await self._close(values)
 
     async def _close(self, values: Iterator[Any]) -> None:
-        def close() -> None:
-            # ValueError: it is just being run in another thread, and ends there, since its ticket has left.
-            with suppress(ValueError, Left):
-                values.close()  # type: ignore[attr-defined]
-
         with anyio.CancelScope(shield=True):
-            await asyncio.to_thread(close)
+            await asyncio.to_thread(_end, values)
 
     async def _in_thread(self, work: Callable[[], T], *, long: bool) -> T:
         if long not in self._limiters:
@@ -112,6 +107,20 @@ class Watch:
 
     def _stalled(self) -> None:
         self._ending = asyncio.ensure_future(self._end())
+
+
+def _next(values: Iterator[Any], ticket: Ticket) -> Any:
+    """The next value. Where the reader left while it was made, nobody else could close them: they are closed here."""
+    value = next(values, _END)
+    if ticket.gone:
+        _end(values)
+    return value
+
+
+def _end(values: Iterator[Any]) -> None:
+    # ValueError: they are just being run in another thread, which ends them itself, since their ticket has left.
+    with suppress(ValueError, Left):
+        values.close()  # type: ignore[attr-defined]
 
 
 async def _turn(turns: Turns) -> AsyncIterator[Place]:

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -240,3 +240,36 @@ def test_a_reader_who_takes_no_more_loses_the_place(slow, monkeypatch) -> None:
         assert made.begun.wait(10)
         until(lambda: not empty(app))
         assert until(lambda: empty(app)) < 5.0
+
+
+def test_a_value_made_while_its_reader_leaves_is_the_last_one() -> None:
+    making, go, ended = threading.Event(), threading.Event(), threading.Event()
+    kept: list[Iterator[int]] = []  # so that no collector of garbage closes it
+
+    def states() -> Iterator[int]:
+        try:
+            yield 1
+            making.set()
+            go.wait(30)
+            yield 2
+        finally:
+            ended.set()
+
+    def asked(text: str = "") -> Iterator[int]:
+        """Two values."""
+        kept.append(states())
+        return kept[0]
+
+    async def leave() -> None:
+        values = answering.Answering([]).values(Question("asked", asked), "somebody", {})
+        assert await anext(values) == 1
+        second = asyncio.ensure_future(anext(values))
+        await asyncio.to_thread(making.wait, 30)
+        second.cancel()
+        with suppress(asyncio.CancelledError):
+            await second
+        assert not ended.is_set()
+        go.set()
+        assert await asyncio.to_thread(ended.wait, 30)
+
+    finish(leave())
