@@ -25,7 +25,7 @@ def report(figures: dict[str, Any], *, quick: bool) -> Lines:
     on = machine()
     yield "# Measured"
     yield ""
-    yield "One run of `make bench`, which writes this file. Contestants take turns in one process or browser; medians."
+    yield "What `make bench` measured, part after part. Contestants take turns in one process or browser."
     yield f"What was measured before, and on other machines, stands in [EARLIER.md](EARLIER.md).{QUICK * quick}"
     yield ""
     yield f"- {on['cpu']}, {on['cores']} cores, {on['threads']} threads of torch, no GPU used"
@@ -142,6 +142,26 @@ def _moves(part: dict[str, Any]) -> Lines:
     yield from _table(["vocabulary", "moves", "median", "90th of 100"], rows)
 
 
+def _panel(part: dict[str, Any]) -> Lines:
+    rows = [
+        [row["tokens"], f"{row['forward_s']:.3f} s", f"{row['panel_s']:.3f} s", f"{row['ratio']:.2f}×",
+         f"{row['payload_bytes'] / 1e3:,.0f} kB"]
+        for row in part["rows"]
+    ]  # fmt: skip
+    yield from _table(["tokens", "one forward pass, all logits", "all heads", "ratio", "to the browser"], rows)
+
+
+def _patching(part: dict[str, Any]) -> Lines:
+    rows = [
+        [each["shape"], name, f"{times['first']:.2f} s", f"{times['whole']:.1f} s"]
+        for each in part["patching"]
+        for name, times in each["seconds"].items()
+    ]
+    yield from _table(["shape", "part copied", "first row", "whole map"], rows)
+    yield ""
+    yield f"{part['tokens']} tokens, every layer and place."
+
+
 def _plain(part: dict[str, Any], depth: int = 0) -> Lines:
     """Any other part, as a list of its figures."""
     for name, value in part.items():
@@ -178,4 +198,6 @@ TABLES: dict[str, Callable[[dict[str, Any]], Lines]] = {
     "page": _page,
     "slider": _moves,
     "roundtrip": _moves,
+    "panel": _panel,
+    "patching": _patching,
 }
