@@ -59,7 +59,7 @@ function brand(app) {
 /** @param {any} app */
 function createPrompt(app) {
   const area = el("textarea", { rows: 1, spellcheck: "false", "aria-label": text("frame.prompt"), class: "gv-prompt" });
-  const count = el("button", { type: "button", class: "gv-count" });
+  const count = el("button", { type: "button", class: "gv-count", disabled: true });
   const notes = el("div", { class: "gv-pop gv-reading" });
   const reading = popover(count, notes);
   const run = el("button", { type: "submit", class: "gv-run" }, text("frame.run"));
