@@ -17,7 +17,7 @@ export class Controls {
     this.way = way;
     this.reads = el("span", { class: "gv-wide gv-soft" }, text("mask.reads"));
     const choose = () => app.set({ open: this.layer.value });
-    this.layer = el("select", { class: "gv-in", "aria-label": text("mask.open_layer"), onchange: choose });
+    this.layer = el("select", { class: "gv-in gv-inrow", "aria-label": text("mask.open_layer"), onchange: choose });
     this.swap = this.createSwap();
     const name = el("span", { class: "gv-wide gv-soft" }, text("mask.masks"));
     this.root = el("div", { class: "gv-bar gv-maskbar" }, name, box, this.layer, this.reads, way.box, this.swap);
@@ -25,7 +25,7 @@ export class Controls {
 
   createSwap() {
     const typed = { type: "text", size: 9, maxlength: 40, spellcheck: "false", "aria-label": text("mask.by") };
-    this.by = el("input", { class: "gv-in", ...typed, onchange: () => this.app.set({ by: this.by.value }) });
+    this.by = el("input", { class: "gv-in gv-inrow", ...typed, onchange: () => this.app.set({ by: this.by.value }) });
     this.old = el("span", { class: "gv-token" });
     return el("label", { class: "gv-swap" }, this.old, " → ", this.by);
   }

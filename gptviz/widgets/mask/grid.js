@@ -80,7 +80,8 @@ function scores(now) {
 
 /** @param {any} now @returns {Cell} */
 function mask(now) {
-  return (q, k) => (allowed(now.pattern, q, k) ? tinted("0", "--key", 0.16) : el("td", { class: "gv-shutcell" }, "−∞"));
+  const shut = () => el("td", { class: "gv-shutcell" }, "−∞");
+  return (q, k) => (allowed(now.pattern, q, k) ? tinted("0", "--key", 0.16) : shut());
 }
 
 /** @param {any} now @returns {Cell} */

@@ -8,7 +8,7 @@ const WAYS = ["scored", "additive", "boolean", "is_causal"];
 /** @param {any} app */
 export function createWays(app) {
   const layer = el("select", {
-    class: "gv-in",
+    class: "gv-in gv-inrow",
     "aria-label": text("mask.ways_layer"),
     onchange: () => app.set({ open: layer.value }),
   });

@@ -10,12 +10,12 @@ export class Controls {
     this.fault = segment(text("prefix.fault"), FAULTS(), (value) => this.pick(value));
     this.fault.box.classList.add("gv-hot");
     const choose = () => app.set({ open: this.layer.value });
-    this.layer = el("select", { class: "gv-in", "aria-label": text("prefix.open_layer"), onchange: choose });
+    this.layer = el("select", { class: "gv-in gv-inrow", "aria-label": text("prefix.open_layer"), onchange: choose });
     this.method = segment(text("prefix.method"), METHODS(), (method) => app.set({ method }));
     const typed = { type: "text", size: 12, maxlength: 200, spellcheck: "false" };
     const names = { "aria-label": text("prefix.ending"), placeholder: text("prefix.ending_hint") };
     const change = () => app.set({ by: this.ending.value });
-    this.ending = el("input", { class: "gv-in", ...typed, ...names, onchange: change });
+    this.ending = el("input", { class: "gv-in gv-inrow", ...typed, ...names, onchange: change });
     const name = el("span", { class: "gv-wide gv-soft" }, text("prefix.faulty"));
     const room = el("span", { class: "gv-push" });
     const parts = [name, this.fault.box, this.layer, room, this.method.box, this.ending];
