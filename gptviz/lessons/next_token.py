@@ -115,18 +115,14 @@ def ranked(decoder: Decoder, logits: Tensor) -> dict[str, Any]:
 def continuation(decoder: Decoder, prompt: list[int], text: strategies.Text) -> dict[str, Any]:
     """One continuation as the page draws it; `said` is the text it adds, once it has ended within the context."""
     fits = text.stop and len(prompt) + len(text.ids) <= decoder.shape.context
+    ends = [place for place, id in enumerate(text.ids) if id in decoder.tokenizer.stops]
+    added = text.ids[: ends[0]] if ends else text.ids
     return {
-        "said": decoder.tokenizer.decode_after(prompt, before_end(decoder, text.ids)) if fits else "",
+        "said": decoder.tokenizer.decode_after(prompt, added) if fits else "",
         "ids": text.ids,
         "shown": shown(decoder, text.ids),
         "p": text.p,
-        "ends": [place for place, id in enumerate(text.ids) if id in decoder.tokenizer.stops],
+        "ends": ends,
         "stop": text.stop,
         "loops": [[loop.start, loop.stop, loop.period, loop.times] for loop in text.loops],
     }
-
-
-def before_end(decoder: Decoder, ids: list[int]) -> list[int]:
-    """The tokens before the first that ends a text."""
-    ends = [place for place, id in enumerate(ids) if id in decoder.tokenizer.stops]
-    return ids[: ends[0]] if ends else ids

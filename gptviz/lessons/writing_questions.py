@@ -15,7 +15,7 @@ from gptviz.lessons.questions import Question, integer
 from gptviz.service import Keep, Service
 from gptviz.service.wire import as_json
 
-PENALTY_ONLY = ["repetition_penalty"]  # what greedy writing and beam search have of the rules
+ALWAYS = ("repetition_penalty",)  # the rules that greedy writing and beam search have, too
 NONE: list[int] = []  # the default of `more`; never changed
 MOST_ALTERNATIVES = 20
 MOST_AT_ONCE = 64  # texts; each needs a thread that waits for the model
@@ -71,7 +71,7 @@ def public(service: Service) -> list[Question]:
             choose = sampling.sampler(settings, seed, past=ids) if draws else sampling.greedily(settings, ids)
             how: Any = {"use_cache": use_cache, "ignore_end": ignore_end, "stream": service.writer(decoder)}
             states = _write(Writing(decoder, ids, choose, max_new_tokens=n, **how))
-        rules = settings.rules if strategy == "sample" else PENALTY_ONLY[: repetition_penalty != 1]
+        rules = [rule for rule in settings.rules if strategy == "sample" or rule in ALWAYS]
         for state in states:
             yield {**state, "rules": rules}
 

@@ -129,7 +129,7 @@ class Events:
             by_name = "/call/v2/" in request.url.path
             call = self._call(question, body if by_name else _data(body), request)
         except ValueError as error:
-            return refusal(error.said, 400) if isinstance(error, UserError) else sentence("not_json", 400)
+            return _no_call(error)
         self.notes.add(call)
         return JSONResponse({"event_id": call.id}, headers=NO_STORE)
 
@@ -172,7 +172,7 @@ class Events:
                 return sentence("no_endpoint", 404)
             call = self._call(question, _data(body), request)
         except ValueError as error:
-            return refusal(error.said, 400) if isinstance(error, UserError) else sentence("not_json", 400)
+            return _no_call(error)
         if session in self._sessions:
             self._start(self._sessions[session], call)
         else:
@@ -285,6 +285,11 @@ class Events:
             return
         except Exception as error:  # noqa: BLE001 - whatever it is, the reader must hear of it
             send("error", broken(question.name, error))
+
+
+def _no_call(error: ValueError) -> Response:
+    """What one hears who sent no call: its own sentence, or that the body is no JSON."""
+    return refusal(error.said, 400) if isinstance(error, UserError) else sentence("not_json", 400)
 
 
 def _data(body: Any) -> Any:
